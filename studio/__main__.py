@@ -1,0 +1,42 @@
+"""Entry point: no command opens the window, a command goes to the headless engine."""
+
+import sys
+from pathlib import Path
+
+from td3core.errors import RequestError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Open the window, or run the command given; return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0].split("=")[0] == "--runs-dir":
+        return _open_window(arguments)
+    from td3core.cli import main as run_command
+
+    return run_command(arguments)
+
+
+def _open_window(arguments: list[str]) -> int:
+    from studio.app import run
+
+    try:
+        return run(_runs_dir(arguments))
+    except RequestError as problem:
+        sys.stderr.write(f"td3-studio: {problem}\n")
+        return 2
+
+
+def _runs_dir(arguments: list[str]) -> Path | None:
+    if not arguments:
+        return None
+    words = " ".join(arguments)
+    match arguments:
+        case ["--runs-dir", folder]:
+            return Path(folder)
+        case [one] if one.startswith("--runs-dir="):
+            return Path(one.partition("=")[2])
+    raise RequestError(f"The window takes only --runs-dir FOLDER, not: {words}.")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

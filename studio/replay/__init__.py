@@ -1,0 +1,1 @@
+"""The render pane: saved agents, played in a process of their own."""

@@ -1,0 +1,253 @@
+"""One file, one agent: a safetensors file that is safe to open and never half written.
+
+Networks, targets, optimiser moments and generator states are tensors under their own names; what
+they mean is JSON in the header. Nothing is ever unpickled, so no code in a file can run.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as serialise
+
+from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.envs import EnvInfo
+from td3core.errors import RequestError
+from td3core.evaluate import Evaluation
+from td3core.policy import Policy
+
+SCHEMA = 1
+SUFFIX = ".safetensors"
+_KEY = "td3_studio"
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """How far a run had come."""
+
+    env_steps: int = 0
+    updates: int = 0
+    episodes: int = 0
+    exploration_noise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a checkpoint says about itself; cheap to read."""
+
+    path: Path
+    config: RunConfig
+    tunables: Tunables
+    env: EnvInfo
+    counters: Counters
+    evaluation: Evaluation | None
+    complete: bool
+    """False for an exported agent: only its networks, without what training on would need."""
+    created: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A header and its tensors, checked against each other."""
+
+    header: Header
+    tensors: dict[str, NDArray[Any]]
+
+    def policy(self) -> Policy:
+        """Return the acting side of the saved agent."""
+        return Policy.from_tensors(self.tensors, self.header.config.actor_activation)
+
+
+def save(path: Path, header: Header, tensors: Arrays) -> None:
+    """Write the file under a temporary name, flush it to disk and rename it into place.
+
+    Raises:
+        OSError: the folder cannot be written or is full; an older file of that name is untouched.
+    """
+    data = serialise(
+        {name: np.ascontiguousarray(array) for name, array in tensors.items()},
+        metadata={_KEY: json.dumps(_meaning(header))},
+    )
+    write_atomically(path, data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace ``path`` by ``data``: readers see the old file or the new one, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def read_header(path: Path) -> Header:
+    """Read what a checkpoint says about itself, without its tensors.
+
+    Raises:
+        RequestError: there is no such file, or it is not a checkpoint of this program.
+    """
+    with _opened(path) as file:
+        return _header(path, file.metadata())
+
+
+def load(path: Path) -> Checkpoint:
+    """Read a checkpoint and check that its networks are the ones its configuration describes.
+
+    Raises:
+        RequestError: one sentence saying why the file is refused.
+    """
+    with _opened(path) as file:
+        header = _header(path, file.metadata())
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        _check_shapes(path, header, shapes)
+        try:
+            tensors = {name: file.get_tensor(name) for name in shapes}
+        except (SafetensorError, TypeError, ValueError) as problem:
+            raise RequestError(f"{path.name} holds a tensor of an unknown kind.") from problem
+    for name, array in tensors.items():
+        if name.startswith("actor.") and not (
+            array.dtype == np.float32 and np.isfinite(array).all()
+        ):
+            raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+    return Checkpoint(header=header, tensors=tensors)
+
+
+def export(source: Path, target: Path) -> None:
+    """Copy only the networks of a checkpoint: enough to act and to look at, a quarter the size."""
+    checkpoint = load(source)
+    slim = {
+        name: array
+        for name, array in checkpoint.tensors.items()
+        if name.split(".")[0] in ("actor", "critic1", "critic2")
+    }
+    values = {item.name: getattr(checkpoint.header, item.name) for item in fields(Header)}
+    save(target, Header(**(values | {"complete": False, "path": target})), slim)
+
+
+def now() -> str:
+    """Return the time of day as files record it (UTC, ISO 8601)."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _opened(path: Path) -> Any:
+    if not path.is_file():
+        raise RequestError(f"There is no checkpoint at {path}.")
+    try:
+        return safe_open(path, framework="numpy")
+    except (SafetensorError, OSError, ValueError) as problem:
+        raise RequestError(
+            f"{path.name} is not a readable checkpoint (truncated, altered or another format):"
+            f" {str(problem).splitlines()[0] if str(problem) else type(problem).__name__}."
+        ) from problem
+
+
+def _meaning(header: Header) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "config": to_dict(header.config),
+        "tunables": to_dict(header.tunables),
+        "env": asdict(header.env),
+        "counters": asdict(header.counters),
+        "evaluation": asdict(header.evaluation) if header.evaluation else None,
+        "complete": header.complete,
+        "created": header.created,
+    }
+
+
+def _header(path: Path, metadata: dict[str, str] | None) -> Header:
+    try:
+        meaning = json.loads((metadata or {})[_KEY])
+        schema = int(meaning["schema"])
+    except (KeyError, ValueError, TypeError, RecursionError) as problem:
+        raise RequestError(f"{path.name} was not written by TD3 Studio.") from problem
+    if schema > SCHEMA:
+        raise RequestError(
+            f"{path.name} was written by a newer TD3 Studio (schema {schema}; this one reads"
+            f" {SCHEMA}). Update to open it."
+        )
+    try:
+        config, tunables = make_settings({**meaning["config"], **meaning["tunables"]})
+        return Header(
+            path=path,
+            config=config,
+            tunables=tunables,
+            env=_env_info(meaning["env"]),
+            counters=Counters(**meaning["counters"]),
+            evaluation=_evaluation(meaning["evaluation"]),
+            complete=bool(meaning["complete"]),
+            created=str(meaning["created"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise RequestError(f"{path.name} has a damaged description: {problem}") from problem
+
+
+def _env_info(values: dict[str, Any]) -> EnvInfo:
+    bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
+    info = EnvInfo(**(values | bounds))
+    if not (0 < int(info.obs_dim) <= 10**6 and 0 < int(info.act_dim) <= 10**4):
+        raise ValueError("sizes of the environment are out of range")
+    return info
+
+
+def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
+    if values is None:
+        return None
+    returns = tuple(float(value) for value in values["returns"])
+    lengths = tuple(int(value) for value in values["lengths"])
+    if not returns:
+        raise ValueError("an evaluation without episodes")
+    return Evaluation(returns, lengths, int(values["seed"]))
+
+
+def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:
+    for name, shape in _network_shapes(header).items():
+        if name not in shapes:
+            raise RequestError(f"{path.name} lacks the tensor {name}.")
+        if shapes[name] != shape:
+            raise RequestError(
+                f"{path.name} holds {name} of shape {shapes[name]}; its configuration says {shape}."
+            )
+
+
+def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every weight and bias that the configuration calls for."""
+    obs, act, config = header.env.obs_dim, header.env.act_dim, header.config
+    actor = (obs, *config.actor_hidden, act)
+    critic = (obs + act, *config.critic_hidden, 1)
+    networks = {"actor": actor, "critic1": critic}
+    if config.twin_critics:
+        networks["critic2"] = critic
+    if header.complete:
+        networks |= {f"{name}_target": widths for name, widths in networks.items()}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, widths in networks.items():
+        for i, (n, m) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+            shapes |= {f"{name}.{i}.weight": (m, n), f"{name}.{i}.bias": (m,)}
+    return shapes
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut, where the system allows it."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,256 @@
+"""The headless commands. Results go to standard output, everything else to standard error."""
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from td3core import __version__
+from td3core.config import RunConfig, Tunables, parse_value
+from td3core.control import Control
+from td3core.errors import RequestError
+
+FAILED, WRONG_REQUEST = 1, 2
+
+console = Console(stderr=True, highlight=False)
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Train TD3 agents, evaluate and film them. Without a command, td3-studio opens the window.",
+)
+
+RunsDir = Annotated[
+    Path | None,
+    typer.Option("--runs-dir", help="Folder of runs; else TD3_STUDIO_RUNS, else the user's own."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+CheckpointFile = Annotated[Path, typer.Argument(help="A checkpoint, or a run (its best one).")]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
+    try:
+        status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
+    except RequestError as problem:
+        return _refuse(str(problem))
+    except KeyboardInterrupt:
+        console.print("Interrupted.")
+        return 130
+    except Exception as problem:
+        # Typer's own complaints: an unknown option, a missing argument, a value of the wrong type.
+        if not hasattr(problem, "format_message"):
+            raise
+        return _refuse(problem.format_message())
+    return status if isinstance(status, int) else 0
+
+
+@app.command()
+def train(
+    env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
+    preset: Annotated[str | None, typer.Option(help="Preset; else the environment's own.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting.")
+    ] = None,
+    runs_dir: RunsDir = None,
+    threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
+    no_eval: Annotated[bool, typer.Option("--no-eval", help="Skip evaluations.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Train an agent. Ctrl-C saves and ends cleanly."""
+    from td3core.envs import check_env
+    from td3core.presets import compose
+
+    values = _assignments(settings or [])
+    given = {"steps": steps, "seed": seed, "threads": threads}
+    values |= {name: value for name, value in given.items() if value is not None}
+    if no_eval:
+        values["eval_interval"] = 0
+    # An unknown environment is the likelier slip; say that rather than "no such preset".
+    check_env(env)
+    config, tunables = compose(env, preset, values)
+    return _run(config, tunables, runs_dir, as_json=as_json)
+
+
+@app.command(name="eval")
+def evaluate_command(
+    checkpoint: CheckpointFile,
+    episodes: Annotated[int, typer.Option(min=1, help="Completed episodes.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the episodes.")] = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Measure a saved agent in noise-free episodes."""
+    from td3core import checkpoint as files
+    from td3core.evaluate import evaluate
+
+    found = files.load(_checkpoint_path(checkpoint))
+    result = evaluate(found.policy(), found.header.config.env, episodes=episodes, seed=seed)
+    assert result is not None
+    _print_evaluation(result, as_json)
+    return 0
+
+
+@app.command()
+def replay(
+    checkpoint: CheckpointFile,
+    video: Annotated[Path, typer.Option(help="The MP4 file to write.")],
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes to film.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the episodes.")] = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Film a saved agent: one frame for each step."""
+    from td3core import checkpoint as files
+    from td3core.video import record
+
+    result = record(files.load(_checkpoint_path(checkpoint)), video, episodes=episodes, seed=seed)
+    console.print(f"{sum(result.lengths)} frames written to {escape(str(video))}")
+    _print_evaluation(result, as_json, video=str(video), frames=sum(result.lengths))
+    return 0
+
+
+@app.command()
+def export(
+    checkpoint: CheckpointFile,
+    to: Annotated[Path, typer.Option(help="The file to write.")],
+) -> int:
+    """Copy only the networks of a checkpoint: a quarter of the size, for use elsewhere."""
+    from td3core import checkpoint as files
+
+    try:
+        files.export(_checkpoint_path(checkpoint), to)
+    except OSError as problem:
+        raise RequestError(f"{to} cannot be written: {problem.strerror}.") from problem
+    console.print(f"Networks written to {escape(str(to))}")
+    return 0
+
+
+@app.command(name="list")
+def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
+    """List the runs of a folder, newest first."""
+    from td3core.runs import default_runs_dir, list_runs, summarise
+
+    folder = runs_dir or default_runs_dir()
+    summaries = [summarise(run) for run in list_runs(folder)]
+    if as_json:
+        print(json.dumps([asdict(s) | {"run": str(s.run)} for s in summaries]))
+        return 0
+    table = Table("run", "steps", "last return", "best return", title=f"Runs in {escape(str(folder))}")
+    for s in summaries:
+        means = (s.last_eval_return, s.best_eval_return)
+        shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
+        table.add_row(escape(s.run.name), f"{s.env_steps:,} of {s.steps:,}", *shown)
+    Console(highlight=False).print(table)
+    return 0
+
+
+@app.command()
+def doctor() -> int:
+    """Show versions, devices and renderers, what is missing and how to get it."""
+    from td3core.doctor import examine
+
+    out = Console(highlight=False)
+    for finding in examine():
+        mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
+        out.print(f"{mark} {finding.what:<32} {escape(finding.value)}")
+    return 0
+
+
+@app.callback(invoke_without_command=True)
+def version_option(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Options that stand before any command."""
+    if version:
+        print(f"td3-studio {__version__}")
+        raise typer.Exit
+
+
+def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_json: bool) -> int:
+    from td3core.cli_progress import Narrator
+    from td3core.events import Failed
+    from td3core.loop import train as train_run
+    from td3core.runs import default_runs_dir
+
+    control = Control()
+    with _interrupts_stop(control), Narrator(console, config) as narrator:
+        outcome = train_run(config, tunables, control, narrator, runs_dir or default_runs_dir())
+    if isinstance(outcome, Failed):
+        if outcome.request:
+            raise RequestError(outcome.message)
+        console.print(f"[red]The run failed:[/] {escape(outcome.message)}")
+        console.print(escape(outcome.details), style="dim")
+        result: dict[str, Any] = {"run": str(outcome.run), "env_steps": outcome.env_steps}
+        result |= {"stopped": "failed", "message": outcome.message}
+        result["last_checkpoint"] = str(outcome.last_checkpoint) if outcome.last_checkpoint else None
+    else:
+        result = asdict(outcome)
+        for name in ("run", "best_checkpoint", "last_checkpoint"):
+            result[name] = str(result[name]) if result[name] else None
+    if as_json:
+        print(json.dumps(result))
+    return FAILED if isinstance(outcome, Failed) else 0
+
+
+@contextmanager
+def _interrupts_stop(control: Control) -> Iterator[None]:
+    """Let the first Ctrl-C ask the run to save and end; the second one interrupts."""
+
+    def handle(number: int, frame: object) -> None:
+        if control.stopping:
+            raise KeyboardInterrupt
+        console.print("Saving; press Ctrl-C again to leave at once.")
+        control.stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _assignments(texts: list[str]) -> dict[str, Any]:
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise RequestError(f"--set takes FIELD=VALUE, not {text!r}.")
+        values[name.strip()] = parse_value(name.strip(), value)
+    return values
+
+
+def _checkpoint_path(path: Path) -> Path:
+    """Let a run stand for its best checkpoint (its last, if it was never evaluated)."""
+    if not path.is_dir():
+        return path
+    from td3core.runs import RunDirectory
+
+    run = RunDirectory.open(path)
+    for found in (run.best, run.last):
+        if found.exists():
+            return found
+    raise RequestError(f"{path.name} holds no checkpoint yet.")
+
+
+def _print_evaluation(result: Any, as_json: bool, **more: Any) -> None:
+    if as_json:
+        found = {"returns": result.returns, "mean": result.mean, "std": result.std}
+        found |= {"episodes": len(result.returns), "seed": result.seed, "lengths": result.lengths}
+        print(json.dumps(found | more))
+    else:
+        print(f"return {result.mean:.2f} ± {result.std:.2f} over {len(result.returns)} episodes")
+
+
+def _refuse(sentence: str) -> int:
+    print(f"td3-studio: {sentence}", file=sys.stderr)
+    return WRONG_REQUEST

@@ -1,0 +1,473 @@
+"""Every setting of a run, declared once.
+
+The form, the validation, ``--set``, the tooltips and the README's table are all read from the
+metadata declared here. :class:`RunConfig` is fixed for a run, :class:`Tunables` may change while it
+learns. Neither imports torch, so the window can show its form before torch is loaded.
+
+"The paper" is Fujimoto, van Hoof and Meger, *Addressing Function Approximation Error in
+Actor-Critic Methods*, ICML 2018.
+"""
+
+import difflib
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal
+
+from td3core.errors import RequestError
+
+Scale = Literal["linear", "log", "complement"]
+"""How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What is known about one setting besides its name, type and default."""
+
+    label: str
+    help: str
+    symbol: str = ""
+    unit: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    shown: tuple[float, float] | None = None
+    scale: Scale = "linear"
+    choices: tuple[str, ...] = ()
+
+    @property
+    def slider_range(self) -> tuple[float, float]:
+        """The part of the allowed range that a slider covers."""
+        return self.shown or (self.low, self.high)
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, for messages and tables."""
+        if self.choices:
+            return " or ".join(self.choices)
+        if math.isinf(self.high):
+            return "" if math.isinf(self.low) else f"at least {self.low:g}"
+        return f"{self.low:g} to {self.high:g}"
+
+
+def _setting(default: Any = MISSING, **spec: Any) -> Any:
+    return field(default=default, metadata={"spec": Spec(**spec)})
+
+
+def default_threads() -> int:
+    """Torch threads that leave one core to the window and the renderer (at least 1)."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunables:
+    """The settings that may change while a run learns."""
+
+    tau: float = _setting(
+        0.005,
+        label="Target averaging",
+        symbol="τ",
+        low=0.0,
+        high=1.0,
+        shown=(1e-4, 1.0),
+        scale="log",
+        help="How far the three target networks move towards the learnt ones after every actor"
+        " update: θ′ ← τθ + (1 − τ)θ′. Small is steady and slow; 1 removes the targets.",
+    )
+    exploration_noise: float = _setting(
+        0.1,
+        label="Exploration noise",
+        symbol="σ",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Standard deviation of the Gaussian added to each action taken while training:"
+        " a = clip(π(s) + N(0, σ), −1, 1).",
+    )
+    policy_noise: float = _setting(
+        0.2,
+        label="Policy noise",
+        symbol="σ̃",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Target policy smoothing: standard deviation of the noise added to the target"
+        " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 switches it off.",
+    )
+    noise_clip: float = _setting(
+        0.5,
+        label="Noise clip",
+        symbol="c",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Bound of the smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
+    )
+    policy_delay: int = _setting(
+        2,
+        label="Policy delay",
+        symbol="d",
+        unit="critic updates",
+        low=1,
+        high=100,
+        shown=(1, 10),
+        help="Delayed policy updates: the actor and all targets move once every d critic updates.",
+    )
+    gamma: float = _setting(
+        0.99,
+        label="Discount",
+        symbol="γ",
+        low=0.0,
+        high=1.0,
+        shown=(0.8, 0.9999),
+        scale="complement",
+        help="Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
+        " It looks about 1 / (1 − γ) steps ahead.",
+    )
+    actor_lr: float = _setting(
+        3e-4,
+        label="Actor learning rate",
+        symbol="α π",
+        low=0.0,
+        high=1.0,
+        shown=(1e-6, 1e-2),
+        scale="log",
+        help="Adam step size of the actor, which climbs mean Q₁(s, π(s)).",
+    )
+    critic_lr: float = _setting(
+        3e-4,
+        label="Critic learning rate",
+        symbol="α Q",
+        low=0.0,
+        high=1.0,
+        shown=(1e-6, 1e-2),
+        scale="log",
+        help="Adam step size of both critics, which descend (Q₁ − y)² + (Q₂ − y)².",
+    )
+    batch_size: int = _setting(
+        256,
+        label="Batch size",
+        symbol="N",
+        unit="transitions",
+        low=1,
+        high=65_536,
+        shown=(16, 1024),
+        scale="log",
+        help="Transitions sampled uniformly from the replay memory for each update.",
+    )
+    updates_per_step: int = _setting(
+        1,
+        label="Updates per step",
+        low=0,
+        high=64,
+        shown=(0, 8),
+        help="Gradient updates after every environment step once learning has started."
+        " 0 collects experience without learning.",
+    )
+    exploration_noise_decay: float = _setting(
+        1.0,
+        label="Noise decay",
+        low=0.9,
+        high=1.0,
+        shown=(0.999, 1.0),
+        scale="linear",
+        help="σ is multiplied by this once per action taken, down to the floor below."
+        " 1 keeps σ constant. Moving σ starts the decay afresh from there.",
+    )
+    exploration_noise_min: float = _setting(
+        0.0,
+        label="Noise floor",
+        symbol="σ min",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="The decaying exploration noise never falls below this. Without effect when the"
+        " decay is 1.",
+    )
+
+    def __post_init__(self) -> None:
+        _check_fields(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """The settings that stay as they are for the whole of a run."""
+
+    env: str = _setting(
+        label="Environment", help="Identifier of a Gymnasium environment with a continuous action."
+    )
+    preset: str = _setting("", label="Preset", help="The preset these settings came from.")
+    seed: int = _setting(
+        0,
+        label="Seed",
+        low=0,
+        high=2**31 - 1,
+        help="Same seed, machine and thread count: the same run, bit for bit.",
+    )
+    steps: int = _setting(
+        300_000,
+        label="Steps",
+        unit="environment steps",
+        low=1,
+        high=1e10,
+        help="Length of the run in environment steps, warm-up included.",
+    )
+    threads: int = _setting(
+        0,
+        label="Threads",
+        low=0,
+        high=1024,
+        help="Torch threads for the updates. 0 means one less than the machine has cores.",
+    )
+    learning_starts: int = _setting(
+        25_000,
+        label="Warm-up",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Uniform random actions before the first update, to fill the replay memory.",
+    )
+    buffer_size: int = _setting(
+        1_000_000,
+        label="Replay memory",
+        unit="transitions",
+        low=1,
+        high=1e8,
+        help="Transitions kept; the oldest are overwritten first.",
+    )
+    actor_hidden: tuple[int, ...] = _setting(
+        (256, 256),
+        label="Actor layers",
+        low=1,
+        high=8192,
+        help="Widths of the actor's hidden layers, for instance 256, 256.",
+    )
+    critic_hidden: tuple[int, ...] = _setting(
+        (256, 256),
+        label="Critic layers",
+        low=1,
+        high=8192,
+        help="Widths of each critic's hidden layers, for instance 256, 256.",
+    )
+    actor_activation: str = _setting(
+        "relu",
+        label="Actor activation",
+        choices=("relu", "tanh"),
+        help="Nonlinearity of the actor's hidden layers; its output is always tanh.",
+    )
+    critic_activation: str = _setting(
+        "relu",
+        label="Critic activation",
+        choices=("relu", "tanh"),
+        help="Nonlinearity of the critics' hidden layers.",
+    )
+    twin_critics: bool = _setting(
+        True,
+        label="Twin critics",
+        help="Clipped double Q-learning: the target takes the smaller of two critics."
+        " Off: one critic and no minimum, as in DDPG.",
+    )
+    eval_interval: int = _setting(
+        5_000,
+        label="Evaluate every",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Steps between noise-free evaluations. 0 switches evaluation off.",
+    )
+    eval_episodes: int = _setting(
+        10,
+        label="Evaluation episodes",
+        low=1,
+        high=1000,
+        help="Completed noise-free episodes in each evaluation.",
+    )
+    checkpoint_interval: int = _setting(
+        10_000,
+        label="Checkpoint every",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Steps between saved checkpoints. 0 saves only the best and the last.",
+    )
+
+    def __post_init__(self) -> None:
+        _check_fields(self)
+        if not self.env.strip():
+            raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
+
+    @property
+    def torch_threads(self) -> int:
+        """The thread count the run will use (``threads``, or the default when it is 0)."""
+        return self.threads or default_threads()
+
+
+Settings = RunConfig | Tunables
+
+
+def spec(settings: Settings | type[Settings], name: str) -> Spec:
+    """Return what is known about the setting ``name``."""
+    for item in fields(settings):
+        if item.name == name:
+            return _spec_of(item)
+    raise KeyError(name)
+
+
+def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
+    """Yield name and metadata of every setting, in the order of declaration."""
+    for item in fields(settings):
+        yield item.name, _spec_of(item)
+
+
+def default(name: str) -> Any:
+    """Return the default value of the setting ``name`` (``None`` if it has to be given)."""
+    value = _all_fields()[name].default
+    return None if value is MISSING else value
+
+
+def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
+    """Return (name, old value, new value) of every setting that differs."""
+    pairs = ((name, getattr(old, name), getattr(new, name)) for name, _ in specs(Tunables))
+    return [(name, before, after) for name, before, after in pairs if before != after]
+
+
+def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
+    """Sort flat ``values`` into a configuration and its tunables; every one is checked.
+
+    Raises:
+        RequestError: a name is unknown, or a value has the wrong type or is out of range.
+    """
+    live = {name for name, _ in specs(Tunables)}
+    for name in values:
+        if name not in _all_fields():
+            raise unknown_name("setting", name, list(_all_fields()))
+    if "env" not in values:
+        raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
+    config = RunConfig(**{k: v for k, v in values.items() if k not in live})
+    tunables = Tunables(**{k: v for k, v in values.items() if k in live})
+    check_together(config, tunables)
+    return config, tunables
+
+
+def check_together(config: RunConfig, tunables: Tunables) -> None:
+    """Refuse combinations of settings that are each allowed but make no sense together."""
+    if tunables.batch_size > config.buffer_size:
+        raise RequestError(
+            f"batch_size {tunables.batch_size} is larger than buffer_size {config.buffer_size}."
+        )
+    if tunables.exploration_noise_min > tunables.exploration_noise:
+        raise RequestError(
+            f"exploration_noise_min {tunables.exploration_noise_min:g} is above"
+            f" exploration_noise {tunables.exploration_noise:g}."
+        )
+
+
+def to_dict(settings: Settings) -> dict[str, Any]:
+    """Return the settings as plain values that JSON and TOML can hold (tuples become lists)."""
+    values = {item.name: getattr(settings, item.name) for item in fields(settings)}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def parse_value(name: str, text: str) -> Any:
+    """Turn the text of ``--set name=text`` or of a form into a value of the setting's type.
+
+    Raises:
+        RequestError: the name is unknown or the text is not a value of its type.
+    """
+    if name not in _all_fields():
+        raise unknown_name("setting", name, list(_all_fields()))
+    kind = _all_fields()[name].type
+    text = text.strip()
+    try:
+        if kind is bool:
+            return {"true": True, "on": True, "false": False, "off": False}[text.lower()]
+        if kind is int:
+            return _whole(text)
+        if kind is float:
+            return float(text)
+        if kind == tuple[int, ...]:
+            return tuple(int(part) for part in text.strip("[]()").split(",") if part.strip())
+    except (ValueError, KeyError, OverflowError):
+        raise RequestError(f"{name} cannot be {text!r}; it takes {type_words(name)}.") from None
+    return text
+
+
+def type_words(name: str) -> str:
+    """Say in words what the setting ``name`` takes, with its range."""
+    item = _all_fields()[name]
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    allowed = _spec_of(item).allowed
+    if item.type == tuple[int, ...]:
+        return f"whole numbers separated by commas, each {allowed}"
+    if _spec_of(item).choices:
+        return allowed
+    text = words[item.type]  # type: ignore[index]
+    return f"{text}, {allowed}" if allowed else text
+
+
+def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
+    """Build the error for a name that does not exist, with the nearest ones that do."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    return RequestError(f"There is no {kind} called {name!r}.{hint}")
+
+
+def _whole(text: str) -> int:
+    """Read a whole number; 1e6 and 1_000_000 count, 1.5 does not."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if number != int(number):
+            raise ValueError(text) from None
+        return int(number)
+
+
+def _all_fields() -> dict[str, Field[Any]]:
+    return {item.name: item for cls in (RunConfig, Tunables) for item in fields(cls)}
+
+
+def _spec_of(item: Field[Any]) -> Spec:
+    found: Spec = item.metadata["spec"]
+    return found
+
+
+def _check_fields(settings: Settings) -> None:
+    """Coerce harmless differences of type (2 for 2.0, list for tuple) and refuse the rest."""
+    for item in fields(settings):
+        value = _coerced(item, getattr(settings, item.name))
+        object.__setattr__(settings, item.name, value)
+
+
+def _coerced(item: Field[Any], value: Any) -> Any:
+    wanted, spec_ = item.type, _spec_of(item)
+    if wanted == tuple[int, ...]:
+        if not isinstance(value, (tuple, list)) or len(value) > 16:
+            raise _refusal(item.name, value)
+        return tuple(_number(item.name, int, part, spec_) for part in value)
+    if wanted is float or wanted is int:
+        return _number(item.name, wanted, value, spec_)
+    if not isinstance(value, wanted):  # type: ignore[arg-type]
+        raise _refusal(item.name, value)
+    if spec_.choices and value not in spec_.choices:
+        raise _refusal(item.name, value)
+    return value
+
+
+def _number(name: str, wanted: Any, value: Any, spec_: Spec) -> float | int:
+    # bool is an int to Python, but "tau = true" is a slip of the pen, not a number.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _refusal(name, value)
+    if not spec_.low <= value <= spec_.high or value != wanted(value):
+        raise _refusal(name, value)
+    number: float | int = wanted(value)
+    return number
+
+
+def _refusal(name: str, value: Any) -> RequestError:
+    shown = repr(value) if isinstance(value, str) else str(value)
+    return RequestError(f"{name} cannot be {shown}; it takes {type_words(name)}.")

@@ -1,0 +1,94 @@
+"""What a run is told: a thread-safe, latest-wins slot that the run reads at a step boundary."""
+
+import threading
+from dataclasses import dataclass
+
+from td3core.config import Tunables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """Everything asked since the run last looked."""
+
+    tunables: Tunables | None
+    revision: int
+    save: bool
+    pause: bool
+    stop: bool
+
+
+class Control:
+    """The only handle that other threads have on a run.
+
+    Any thread may call the methods that ask; only the run calls :meth:`take` and :meth:`wait`.
+    ``waiting`` is a plain bool read once per step: cheaper than a lock, and a request set a moment
+    too late for one step is seen at the next.
+    """
+
+    def __init__(self) -> None:
+        self.waiting = False
+        self._changed = threading.Condition()
+        self._tunables: Tunables | None = None
+        self._revision = 0
+        self._save = False
+        self._pause = False
+        self._stop = False
+
+    def tune(self, tunables: Tunables) -> int:
+        """Ask for new live settings; return the revision the run will acknowledge."""
+        with self._changed:
+            self._tunables = tunables
+            self._revision += 1
+            self._wake()
+            return self._revision
+
+    def pause(self) -> None:
+        """Ask the run to stop stepping until :meth:`resume`."""
+        with self._changed:
+            self._pause = True
+            self._wake()
+
+    def resume(self) -> None:
+        """Let a paused run go on."""
+        with self._changed:
+            self._pause = False
+            self._wake()
+
+    def save(self) -> None:
+        """Ask for a checkpoint at the next step boundary."""
+        with self._changed:
+            self._save = True
+            self._wake()
+
+    def stop(self) -> None:
+        """Ask the run to save and end; this also ends a pause."""
+        with self._changed:
+            self._stop = True
+            self._wake()
+
+    @property
+    def stopping(self) -> bool:
+        """True once a stop was asked for; readable from any thread."""
+        return self._stop
+
+    def take(self) -> Orders:
+        """Collect what was asked since the last call. For the run only."""
+        with self._changed:
+            orders = Orders(
+                tunables=self._tunables,
+                revision=self._revision,
+                save=self._save,
+                pause=self._pause,
+                stop=self._stop,
+            )
+            self._tunables, self._save, self.waiting = None, False, False
+            return orders
+
+    def wait(self) -> None:
+        """Sleep until something new is asked. For the run only."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.waiting)
+
+    def _wake(self) -> None:
+        self.waiting = True
+        self._changed.notify_all()

@@ -1,0 +1,58 @@
+"""Noise-free evaluation on environments of its own, with seeds of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from td3core.envs import make_env
+from td3core.policy import Policy, rollout
+from td3core.randomness import Purpose, episode_seed
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Returns and lengths of completed episodes."""
+
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+    seed: int
+
+    @property
+    def mean(self) -> float:
+        """Mean return."""
+        return float(np.mean(self.returns))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the returns (population)."""
+        return float(np.std(self.returns))
+
+
+def evaluate(
+    policy: Policy,
+    env_id: str,
+    *,
+    episodes: int,
+    seed: int,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> Evaluation | None:
+    """Complete exactly ``episodes`` episodes and return them.
+
+    The i-th episode always starts from the same state for the same seed, so that two evaluations
+    compare like with like and a logged figure can be had again from its checkpoint.
+    ``keep_going`` is asked after every step; when it says no, the result is ``None``.
+    """
+    returns, lengths = [], []
+    for index in range(episodes):
+        # A fresh environment for each: reused physics worlds remember the episode before.
+        env = make_env(env_id)
+        try:
+            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+                if not keep_going():
+                    return None
+            returns.append(moment.total)
+            lengths.append(moment.step)
+        finally:
+            env.close()
+    return Evaluation(tuple(returns), tuple(lengths), seed)

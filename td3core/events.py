@@ -1,0 +1,169 @@
+"""What a run says while it runs: small frozen values, closed into one union.
+
+Only numbers, text, tuples, paths and read-only NumPy arrays travel in them, so a window can show
+them without importing torch.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.config import RunConfig, Tunables
+
+
+class Phase(StrEnum):
+    """What a living run is doing."""
+
+    WARM_UP = "warm-up"
+    LEARNING = "learning"
+    EVALUATING = "evaluating"
+    PAUSED = "paused"
+
+
+TRAINING_COLUMNS = (
+    "env_steps",
+    "updates",
+    "q1",
+    "q2",
+    "target",
+    "critic1_loss",
+    "critic2_loss",
+    "actor_loss",
+)
+"""Columns of :attr:`Progress.training` and of ``training.csv`` (which adds the time).
+
+Each row is a mean over the updates of ``log_steps`` environment steps. ``q1``, ``q2`` and
+``target`` are means over the batch; with one critic ``q2`` and ``critic2_loss`` are NaN; so is
+``actor_loss`` where the delay left the actor alone.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The run directory exists and the first step is about to be taken."""
+
+    run: Path
+    config: RunConfig
+    tunables: Tunables
+    env_steps: int
+    device: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeEnded:
+    """One training episode is over; ``env_steps`` is the step it ended on."""
+
+    episode: int
+    env_steps: int
+    episode_return: float
+    length: int
+    terminated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where the run stands; sent at most about ten times a second."""
+
+    phase: Phase
+    env_steps: int
+    updates: int
+    episodes: int
+    steps_per_s: float
+    wall_s: float
+    exploration_noise: float
+    revision: int
+    tunables: Tunables
+    training: NDArray[np.float64]
+    """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only."""
+    ended: tuple[EpisodeEnded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """Noise-free episodes were completed with the weights after ``env_steps`` steps."""
+
+    env_steps: int
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+    seed: int
+    is_best: bool
+    wall_s: float
+
+    @property
+    def mean(self) -> float:
+        """Mean return."""
+        return float(np.mean(self.returns))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the returns (population)."""
+        return float(np.std(self.returns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A checkpoint is safely on disk."""
+
+    env_steps: int
+    path: Path
+    mean_return: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """Live changes took effect before environment step ``env_steps + 1``.
+
+    ``changes`` holds (name, old value, new value); ``revision`` is the newest request they contain.
+    """
+
+    env_steps: int
+    updates: int
+    revision: int
+    tunables: Tunables
+    changes: tuple[tuple[str, Any, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """Something is amiss, yet the run goes on (a full disk, an odd environment)."""
+
+    env_steps: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The run is over and saved; ``stopped`` is ``finished`` or ``user``."""
+
+    run: Path
+    stopped: str
+    env_steps: int
+    updates: int
+    episodes: int
+    wall_s: float
+    steps_per_s: float
+    last_eval_return: float | None
+    best_eval_return: float | None
+    best_checkpoint: Path | None
+    last_checkpoint: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The run could not go on. ``message`` is a plain sentence, ``details`` a traceback."""
+
+    message: str
+    details: str
+    env_steps: int = 0
+    run: Path | None = None
+    last_checkpoint: Path | None = None
+    request: bool = field(default=False)
+    """True if the request was wrong and nothing was started."""
+
+
+Event = Started | Progress | Evaluated | Saved | Tuned | Warned | Ended | Failed

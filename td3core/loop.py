@@ -1,0 +1,498 @@
+"""The training loop: the only place where environment, agent, memory and files meet.
+
+:func:`train` is a plain function. The command line calls it directly, the window calls it inside a
+QThread; both hand it a :class:`~td3core.control.Control` to listen to and a ``report`` to speak to.
+"""
+
+import contextlib
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+
+from td3core import checkpoint
+from td3core.agent import TD3
+from td3core.checkpoint import Counters, Header
+from td3core.config import RunConfig, Tunables, changes, check_together
+from td3core.control import Control
+from td3core.envs import AgentView, EnvInfo, Floats, check_env, make_env
+from td3core.errors import RequestError, RunError
+from td3core.evaluate import Evaluation, evaluate
+from td3core.events import (
+    TRAINING_COLUMNS,
+    Ended,
+    EpisodeEnded,
+    Evaluated,
+    Event,
+    Failed,
+    Phase,
+    Progress,
+    Saved,
+    Started,
+    Tuned,
+    Warned,
+)
+from td3core.pace import Pace
+from td3core.randomness import Purpose, episode_seed, generator, generator_state
+from td3core.replay import ReplayBuffer
+from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, Table, training_columns
+
+log = logging.getLogger(__name__)
+
+LOG_STEPS = 50
+"""Training statistics are averaged over this many environment steps into one row."""
+
+REPORT_S = 0.1
+"""Seconds between two Progress events."""
+
+Report = Callable[[Event], None]
+
+
+def train(
+    config: RunConfig, tunables: Tunables, control: Control, report: Report, runs_dir: Path
+) -> Ended | Failed:
+    """Train one agent from the start to its last step, or until told to stop.
+
+    Everything the run says goes to ``report``, in this thread; the last thing it says is also
+    returned. No exception escapes: what goes wrong is said as :class:`Failed`.
+    """
+    outcome: Ended | Failed
+    trainer = None
+    try:
+        check_together(config, tunables)
+        torch.set_num_threads(config.torch_threads)
+        # The batch-1 forward pass is too small to gain from more threads, and they would spin.
+        with threadpool_limits(1, user_api="blas"):
+            trainer = Trainer(config, tunables, control, report, runs_dir)
+            outcome = trainer.run()
+    except RequestError as problem:
+        outcome = Failed(message=str(problem), details="", request=True)
+    except Exception as problem:
+        log.debug("the run failed", exc_info=True)
+        outcome = _failure(problem, trainer)
+    finally:
+        if trainer is not None:
+            trainer.close()
+    report(outcome)
+    return outcome
+
+
+def _failure(problem: Exception, trainer: "Trainer | None") -> Failed:
+    text = str(problem) if isinstance(problem, RunError) else f"{type(problem).__name__}: {problem}"
+    details = "".join(traceback.format_exception(problem))
+    if trainer is None:
+        return Failed(message=text, details=details)
+    trainer.rescue(problem)
+    last = trainer.directory.last
+    return Failed(
+        message=text,
+        details=details,
+        env_steps=trainer.env_steps,
+        run=trainer.directory.path,
+        last_checkpoint=last if last.exists() else None,
+    )
+
+
+class DivergedError(RunError):
+    """A loss or value is no longer a number; the weights are not worth saving."""
+
+
+class Trainer:
+    """One run from its first to its last step. Owns environment, agent, memory and files."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        tunables: Tunables,
+        control: Control,
+        report: Report,
+        runs_dir: Path,
+    ) -> None:
+        self.config, self._control, self._report = config, control, report
+        self._info: EnvInfo = check_env(config.env)
+        self.directory = RunDirectory.create(runs_dir, config, tunables)
+        self._agent = TD3(config, tunables, self._info.obs_dim, self._info.act_dim)
+        self._policy = self._agent.policy()
+        self._memory = ReplayBuffer(config.buffer_size, self._info.obs_dim, self._info.act_dim)
+        self._warm_up = generator(config.seed, Purpose.WARM_UP)
+        self._exploration = generator(config.seed, Purpose.EXPLORATION)
+        self._sampling = generator(config.seed, Purpose.REPLAY)
+        self._noise = tunables.exploration_noise
+        self._revision = 0
+        self.env_steps = self._episodes = 0
+        self._env: AgentView | None = None
+        self._obs: Floats
+        self._length, self._return = 0, 0.0
+        self._last_eval: Evaluation | None = None
+        self._last_eval_step = -1
+        self._best: float | None = None
+        self._pace = Pace(0)
+        self._reported_at = 0.0
+        self._rows: list[list[float]] = []
+        self._ended: list[EpisodeEnded] = []
+        self._episode_table = self.directory.table("episodes", EPISODE_COLUMNS)
+        self._training_table = self.directory.table("training", training_columns())
+        self._evaluation_table = self.directory.table("evaluations", EVALUATION_COLUMNS)
+        self._warned: set[str] = set()
+
+    def run(self) -> Ended:
+        """Step until the end or a stop, then save."""
+        self._report(
+            Started(
+                run=self.directory.path,
+                config=self.config,
+                tunables=self._agent.tunables,
+                env_steps=self.env_steps,
+                device="cpu",
+                threads=self.config.torch_threads,
+            )
+        )
+        self._begin_episode()
+        stopped = False
+        while self.env_steps < self.config.steps and not stopped:
+            if self._control.waiting:
+                stopped = self._obey()
+                continue
+            self._step()
+            self._learn()
+            self._keep_records()
+        if not stopped and self.config.eval_interval and self._last_eval_step != self.env_steps:
+            self._evaluate()
+        self._save(self.directory.last)
+        self._send_progress(self._phase())
+        return self._ending("user" if stopped else "finished")
+
+    def rescue(self, problem: Exception) -> None:
+        """After a failure, put everything that is still sound on disk."""
+        with contextlib.suppress(Exception):
+            if not isinstance(problem, DivergedError):
+                self._save(self.directory.last)
+            self._send_progress(self._phase())
+
+    def close(self) -> None:
+        """Let go of the environment."""
+        if self._env is not None:
+            with contextlib.suppress(Exception):
+                self._env.close()
+            self._env = None
+
+    # One step -----------------------------------------------------------------------------------
+
+    def _begin_episode(self) -> None:
+        # A fresh environment for every episode: reused physics worlds remember the one before, and
+        # an episode that depends on nothing but its seed can be had again, which resuming needs.
+        self.close()
+        with self._blaming_environment():
+            self._env = make_env(self.config.env)
+            seed = episode_seed(self.config.seed, Purpose.ENVIRONMENT, self._episodes)
+            self._obs, _ = self._env.reset(seed=seed)
+        self._check_observation(self._obs)
+        self._length, self._return = 0, 0.0
+
+    def _step(self) -> None:
+        assert self._env is not None
+        action = self._act()
+        with self._blaming_environment():
+            next_obs, reward, terminated, truncated, _ = self._env.step(action)
+        self._check_observation(next_obs)
+        if not np.isfinite(reward):
+            raise RunError(f"The environment returned a reward of {reward} at {self._where()}.")
+        # A time limit is not a terminal state: the value of s' still counts.
+        self._memory.add(self._obs, action, reward, next_obs, terminated)
+        self._obs = next_obs
+        self.env_steps += 1
+        self._length += 1
+        self._return += reward
+        if terminated or truncated:
+            self._end_episode(terminated)
+
+    def _act(self) -> Floats:
+        """a = clip(π(s) + N(0, σ), -1, 1); uniform random during the warm-up."""
+        size = self._info.act_dim
+        if self.env_steps < self.config.learning_starts:
+            return self._warm_up.uniform(-1.0, 1.0, size).astype(np.float32)
+        noise = self._exploration.standard_normal(size, np.float32) * np.float32(self._noise)
+        self._decay_noise()
+        action: Floats = np.clip(self._policy(self._obs) + noise, -1.0, 1.0)
+        return action
+
+    def _decay_noise(self) -> None:
+        tunables = self._agent.tunables
+        if tunables.exploration_noise_decay < 1.0:
+            floor = min(tunables.exploration_noise_min, self._noise)
+            self._noise = max(self._noise * tunables.exploration_noise_decay, floor)
+
+    def _learn(self) -> None:
+        if self.env_steps <= self.config.learning_starts:
+            return
+        self._pace.mark_learning(self.env_steps - 1)
+        for _ in range(self._agent.tunables.updates_per_step):
+            batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
+            self._agent.update(batch)
+
+    def _end_episode(self, terminated: bool) -> None:
+        ended = EpisodeEnded(
+            episode=self._episodes,
+            env_steps=self.env_steps,
+            episode_return=self._return,
+            length=self._length,
+            terminated=terminated,
+        )
+        self._ended.append(ended)
+        self._episode_table.add(
+            (
+                ended.episode,
+                ended.env_steps,
+                ended.episode_return,
+                ended.length,
+                int(terminated),
+                f"{self._pace.wall_s:.3f}",
+            )
+        )
+        self._episodes += 1
+        self._begin_episode()
+
+    # Between steps ------------------------------------------------------------------------------
+
+    def _keep_records(self) -> None:
+        steps, config = self.env_steps, self.config
+        if steps % LOG_STEPS == 0:
+            self._log_training()
+        learning = steps > config.learning_starts
+        if learning and config.eval_interval and steps % config.eval_interval == 0:
+            self._evaluate()
+        if config.checkpoint_interval and steps % config.checkpoint_interval == 0:
+            self._save(self.directory.step_checkpoint(steps))
+        if time.perf_counter() - self._reported_at >= REPORT_S:
+            self._send_progress(self._phase())
+
+    def _log_training(self) -> None:
+        metrics = self._agent.take_metrics()
+        if metrics is None:
+            return
+        one_critic = not self.config.twin_critics
+        expected_nan = {"q2", "critic2_loss"} if one_critic else set()
+        for name, value in zip(TRAINING_COLUMNS[2:], metrics, strict=True):
+            if not np.isfinite(value) and name not in expected_nan | {"actor_loss"}:
+                raise DivergedError(
+                    f"Training diverged: {name} became {value} by {self._where()}."
+                    " The last good checkpoint is untouched; try a smaller learning rate."
+                )
+        row = [float(self.env_steps), float(self._agent.updates), *map(float, metrics)]
+        self._rows.append(row)
+        numbers = [f"{value:.6g}" for value in row[2:]]
+        self._training_table.add(
+            (self.env_steps, self._agent.updates, *numbers, f"{self._pace.wall_s:.3f}")
+        )
+
+    def _evaluate(self) -> None:
+        with self._pace.stopped():
+            self._send_progress(Phase.EVALUATING)
+            result = evaluate(
+                self._policy,
+                self.config.env,
+                episodes=self.config.eval_episodes,
+                seed=self.config.seed,
+                keep_going=self._evaluation_tick,
+            )
+        if result is None:
+            return
+        is_best = self._best is None or result.mean > self._best
+        self._last_eval, self._last_eval_step = result, self.env_steps
+        self._note_evaluation(result, is_best)
+        if is_best:
+            self._best = result.mean
+            self._save(self.directory.best)
+
+    def _evaluation_tick(self) -> bool:
+        if time.perf_counter() - self._reported_at >= REPORT_S:
+            self._send_progress(Phase.EVALUATING)
+        return not self._control.stopping
+
+    def _note_evaluation(self, result: Evaluation, is_best: bool) -> None:
+        self._evaluation_table.add(
+            (
+                self.env_steps,
+                result.mean,
+                result.std,
+                int(is_best),
+                " ".join(map(str, result.returns)),
+                " ".join(map(str, result.lengths)),
+                result.seed,
+                f"{self._pace.wall_s:.3f}",
+            )
+        )
+        self._report(
+            Evaluated(
+                env_steps=self.env_steps,
+                returns=result.returns,
+                lengths=result.lengths,
+                seed=result.seed,
+                is_best=is_best,
+                wall_s=self._pace.wall_s,
+            )
+        )
+
+    # What a person asks for ---------------------------------------------------------------------
+
+    def _obey(self) -> bool:
+        """Do what was asked since the last step; return True if the run is to end."""
+        while True:
+            orders = self._control.take()
+            if orders.tunables is not None:
+                self._tune(orders.tunables, orders.revision)
+            if orders.save:
+                self._save(self.directory.step_checkpoint(self.env_steps))
+            if orders.stop:
+                return True
+            if not orders.pause:
+                return False
+            self._send_progress(Phase.PAUSED)
+            with self._pace.stopped():
+                self._control.wait()
+
+    def _tune(self, tunables: Tunables, revision: int) -> None:
+        changed = tuple(changes(self._agent.tunables, tunables))
+        self._agent.apply(tunables)
+        self._revision = revision
+        if any(name == "exploration_noise" for name, _, _ in changed):
+            self._noise = tunables.exploration_noise
+        for name, old, new in changed:
+            entry = {
+                "step": self.env_steps,
+                "field": name,
+                "old": old,
+                "new": new,
+                "time": checkpoint.now(),
+            }
+            self._writing("the journal", lambda entry=entry: self.directory.note(entry))
+        self._report(
+            Tuned(
+                env_steps=self.env_steps,
+                updates=self._agent.updates,
+                revision=revision,
+                tunables=tunables,
+                changes=changed,
+            )
+        )
+
+    # Files and reports --------------------------------------------------------------------------
+
+    def _save(self, path: Path) -> None:
+        current = self._last_eval if self._last_eval_step == self.env_steps else None
+        header = Header(
+            path=path,
+            config=self.config,
+            tunables=self._agent.tunables,
+            env=self._info,
+            counters=Counters(
+                env_steps=self.env_steps,
+                updates=self._agent.updates,
+                episodes=self._episodes,
+                exploration_noise=self._noise,
+            ),
+            evaluation=current,
+            complete=True,
+            created=checkpoint.now(),
+        )
+        tensors = self._agent.state() | {
+            "generator.warm_up": generator_state(self._warm_up),
+            "generator.exploration": generator_state(self._exploration),
+            "generator.replay": generator_state(self._sampling),
+        }
+        with self._pace.stopped():
+            if self._writing(path.name, lambda: checkpoint.save(path, header, tensors)):
+                mean = current.mean if current else None
+                self._report(Saved(env_steps=self.env_steps, path=path, mean_return=mean))
+
+    def _flush(self) -> None:
+        tables: list[Table] = [self._episode_table, self._training_table, self._evaluation_table]
+        for table in tables:
+            self._writing("the run's tables", table.flush)
+
+    def _writing(self, what: str, write: Callable[[], None]) -> bool:
+        """Write; a full disk costs a warning (once for each thing), never the run."""
+        try:
+            write()
+        except OSError as problem:
+            if what not in self._warned:
+                self._warned.add(what)
+                reason = problem.strerror or str(problem)
+                message = f"Could not write {what}: {reason}. Training goes on."
+                self._report(Warned(env_steps=self.env_steps, message=message))
+            return False
+        self._warned.discard(what)
+        return True
+
+    def _send_progress(self, phase: Phase) -> None:
+        self._flush()
+        rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
+        rows.flags.writeable = False
+        ended, self._rows, self._ended = tuple(self._ended), [], []
+        self._reported_at = time.perf_counter()
+        self._report(
+            Progress(
+                phase=phase,
+                env_steps=self.env_steps,
+                updates=self._agent.updates,
+                episodes=self._episodes,
+                steps_per_s=self._pace.recent(self.env_steps),
+                wall_s=self._pace.wall_s,
+                exploration_noise=self._noise,
+                revision=self._revision,
+                tunables=self._agent.tunables,
+                training=rows,
+                ended=ended,
+            )
+        )
+
+    def _phase(self) -> Phase:
+        learning = self.env_steps >= self.config.learning_starts
+        return Phase.LEARNING if learning else Phase.WARM_UP
+
+    def _ending(self, stopped: str) -> Ended:
+        run = self.directory
+        return Ended(
+            run=run.path,
+            stopped=stopped,
+            env_steps=self.env_steps,
+            updates=self._agent.updates,
+            episodes=self._episodes,
+            wall_s=self._pace.wall_s,
+            steps_per_s=self._pace.average(self.env_steps),
+            last_eval_return=self._last_eval.mean if self._last_eval else None,
+            best_eval_return=self._best,
+            best_checkpoint=run.best if run.best.exists() else None,
+            last_checkpoint=run.last if run.last.exists() else None,
+        )
+
+    # What an environment can do wrong -----------------------------------------------------------
+
+    def _where(self) -> str:
+        return f"step {self.env_steps} (episode {self._episodes}, its step {self._length})"
+
+    @contextlib.contextmanager
+    def _blaming_environment(self):  # type: ignore[no-untyped-def]
+        try:
+            yield
+        except Exception as problem:
+            raise RunError(
+                f"The environment {self.config.env} raised {type(problem).__name__} at"
+                f" {self._where()}: {problem}"
+            ) from problem
+
+    def _check_observation(self, obs: Floats) -> None:
+        if obs.shape != (self._info.obs_dim,):
+            raise RunError(
+                f"The environment returned an observation of {obs.size} numbers at {self._where()};"
+                f" it announced {self._info.obs_dim}."
+            )
+        if not np.isfinite(obs).all():
+            raise RunError(
+                f"The environment returned an observation that is not finite at {self._where()}."
+            )

@@ -1,0 +1,56 @@
+"""How fast a run goes, and how long it has been going."""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Pace:
+    """Clocks of one run: wall time, and steps per second of the time spent stepping."""
+
+    _WINDOW_S = 3.0
+
+    def __init__(self, env_steps: int) -> None:
+        self._began = time.perf_counter()
+        self._idle_s = 0.0
+        self._recent: deque[tuple[float, int]] = deque([(0.0, env_steps)])
+        self._learning: tuple[float, int] | None = None
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds since the run began, pauses included."""
+        return time.perf_counter() - self._began
+
+    @property
+    def _active_s(self) -> float:
+        return self.wall_s - self._idle_s
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Leave the time spent inside out of the speed: a pause, an evaluation, a save."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._idle_s += time.perf_counter() - began
+
+    def mark_learning(self, env_steps: int) -> None:
+        """Start the average: the warm-up is over."""
+        if self._learning is None:
+            self._learning = (self._active_s, env_steps)
+            self._recent = deque([self._learning])
+
+    def recent(self, env_steps: int) -> float:
+        """Steps per second over the last few seconds of stepping."""
+        now = self._active_s
+        self._recent.append((now, env_steps))
+        while len(self._recent) > 2 and now - self._recent[1][0] > self._WINDOW_S:
+            self._recent.popleft()
+        then, steps = self._recent[0]
+        return (env_steps - steps) / (now - then) if now > then else 0.0
+
+    def average(self, env_steps: int) -> float:
+        """Steps per second since the warm-up ended (since the start, before that)."""
+        then, steps = self._learning or (0.0, 0)
+        return (env_steps - steps) / max(self._active_s - then, 1e-9)

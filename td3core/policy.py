@@ -1,0 +1,70 @@
+"""The acting side of an agent: one batch-1 forward pass, in NumPy.
+
+Training, evaluation, video and the render pane all act through this one class, so their returns
+agree bit for bit, and the processes that only act need no torch.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.envs import AgentView
+
+Floats = NDArray[np.float32]
+
+
+class Policy:
+    """A deterministic actor: hidden layers with ``relu`` or ``tanh``, then a tanh output."""
+
+    def __init__(self, layers: Sequence[tuple[Floats, Floats]], activation: str) -> None:
+        """Take (weight (out, in), bias (out,)) of each layer; they are used, not copied."""
+        self._hidden = list(layers[:-1])
+        self._output = layers[-1]
+        self._relu = activation == "relu"
+
+    def __call__(self, obs: Floats) -> Floats:
+        """Return the action in [-1, 1], shape (act_dim,), for one observation (obs_dim,)."""
+        x = obs
+        for weight, bias in self._hidden:
+            x = weight @ x
+            x += bias
+            x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
+        weight, bias = self._output
+        x = weight @ x
+        x += bias
+        return np.tanh(x, out=x)
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Floats], activation: str) -> "Policy":
+        """Build from a checkpoint's ``actor.<layer>.weight`` and ``actor.<layer>.bias``."""
+        count = sum(1 for name in tensors if name.startswith("actor.") and name.endswith(".weight"))
+        layers = [(tensors[f"actor.{i}.weight"], tensors[f"actor.{i}.bias"]) for i in range(count)]
+        return cls(layers, activation)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where an episode stands after one more step."""
+
+    step: int
+    reward: float
+    total: float
+    terminated: bool
+    truncated: bool
+
+    @property
+    def over(self) -> bool:
+        """True at the last step of the episode."""
+        return self.terminated or self.truncated
+
+
+def rollout(env: AgentView, policy: Policy, seed: int) -> Iterator[Moment]:
+    """Play one noise-free episode, one step for each value taken from the iterator."""
+    obs, _ = env.reset(seed=seed)
+    step, total, over = 0, 0.0, False
+    while not over:
+        obs, reward, terminated, truncated, _ = env.step(policy(obs))
+        step, total, over = step + 1, total + reward, terminated or truncated
+        yield Moment(step, reward, total, terminated, truncated)

@@ -1,0 +1,62 @@
+"""One seed, one named generator per purpose; nothing draws from a global generator.
+
+So evaluating, drawing or replaying never changes a run, and every stream can be saved and restored.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD = (1 << 64) - 1
+
+
+class Purpose(IntEnum):
+    """What a stream of random numbers is for. The order is part of the file format."""
+
+    NETWORK_INIT = 0
+    ENVIRONMENT = 1
+    WARM_UP = 2
+    EXPLORATION = 3
+    REPLAY = 4
+    SMOOTHING = 5
+    EVALUATION = 6
+
+
+def generator(seed: int, purpose: Purpose) -> np.random.Generator:
+    """Return the generator that a run with this seed uses for this purpose."""
+    children = np.random.SeedSequence(seed).spawn(len(Purpose))
+    return np.random.Generator(np.random.PCG64(children[purpose]))
+
+
+def episode_seed(seed: int, purpose: Purpose, episode: int) -> int:
+    """Return the reset seed of one episode (counted from 0), independent of all others."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(int(purpose), episode))
+    # Environments take a signed 32-bit seed.
+    return int(sequence.generate_state(1)[0] >> 1)
+
+
+def generator_state(source: np.random.Generator) -> NDArray[np.uint64]:
+    """Return the state of a PCG64 generator as six 64-bit words."""
+    state = source.bit_generator.state
+    inner = state["state"]
+    words = [
+        inner["state"] >> 64,
+        inner["state"] & _WORD,
+        inner["inc"] >> 64,
+        inner["inc"] & _WORD,
+        state["has_uint32"],
+        state["uinteger"],
+    ]
+    return np.array(words, dtype=np.uint64)
+
+
+def restore_generator(target: np.random.Generator, words: NDArray[np.uint64]) -> None:
+    """Put a generator back into the state that :func:`generator_state` returned."""
+    high, low, inc_high, inc_low, has_uint32, uinteger = (int(word) for word in words)
+    target.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high << 64 | low, "inc": inc_high << 64 | inc_low},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }

@@ -1,0 +1,66 @@
+"""The replay memory: float32, one packed row per transition."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+class Batch(NamedTuple):
+    """Transitions side by side; ``terminated`` is 1 where the next state has no value."""
+
+    obs: Floats  # (batch, obs_dim)
+    action: Floats  # (batch, act_dim)
+    reward: Floats  # (batch, 1)
+    next_obs: Floats  # (batch, obs_dim)
+    terminated: Floats  # (batch, 1)
+
+
+class ReplayBuffer:
+    """A ring of transitions; the oldest are overwritten first.
+
+    A row holds obs, action, reward, next_obs, terminated. One row is one gather: a sampled
+    transition touches one stretch of memory, not five. Memory is only taken as rows are filled.
+    """
+
+    def __init__(self, capacity: int, obs_dim: int, act_dim: int) -> None:
+        self.capacity = capacity
+        self.size = 0
+        self._next = 0
+        self._obs_dim, self._act_dim = obs_dim, act_dim
+        self._rows = np.empty((capacity, 2 * obs_dim + act_dim + 2), dtype=np.float32)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one transition."""
+        return self._rows.itemsize * self._rows.shape[1]
+
+    def add(
+        self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool
+    ) -> None:
+        """Store one transition. A truncated episode is not a terminated one."""
+        into = self._columns(self._rows[self._next])
+        into.obs[:], into.action[:], into.next_obs[:] = obs, action, next_obs
+        into.reward[0], into.terminated[0] = reward, terminated
+        self._next = (self._next + 1) % self.capacity
+        self.size = min(self.size + 1, self.capacity)
+
+    def sample(self, source: np.random.Generator, count: int) -> Batch:
+        """Draw ``count`` stored transitions uniformly, with replacement."""
+        if not self.size:
+            raise ValueError("cannot sample from an empty replay memory")
+        index = source.integers(0, self.size, size=count)
+        return self._columns(self._rows[index])
+
+    def _columns(self, rows: Floats) -> Batch:
+        """Name the parts of one row (width,) or many (batch, width), without copying."""
+        n, a = self._obs_dim, self._act_dim
+        return Batch(
+            obs=rows[..., :n],
+            action=rows[..., n : n + a],
+            reward=rows[..., n + a : n + a + 1],
+            next_obs=rows[..., n + a + 1 : 2 * n + a + 1],
+            terminated=rows[..., 2 * n + a + 1 :],
+        )

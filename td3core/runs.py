@@ -1,0 +1,254 @@
+"""The run directory: what a run leaves on disk, and how it is found again."""
+
+import csv
+import io
+import json
+import os
+import platform
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import tomli_w
+
+from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
+from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.errors import RequestError
+from td3core.events import TRAINING_COLUMNS
+
+EPISODE_COLUMNS = ("episode", "env_steps", "return", "length", "terminated", "time_s")
+EVALUATION_COLUMNS = ("env_steps", "mean", "std", "best", "returns", "lengths", "seed", "time_s")
+
+
+def default_runs_dir() -> Path:
+    """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
+    chosen = os.environ.get("TD3_STUDIO_RUNS")
+    return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
+
+
+class Table:
+    """A CSV file that only grows. Rows wait in memory until a flush has written them."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self._path = path
+        self._waiting = io.StringIO()
+        self._writer = csv.writer(self._waiting, lineterminator="\n")
+        if not path.exists():
+            self._writer.writerow(columns)
+
+    def add(self, row: Sequence[object]) -> None:
+        """Queue one row."""
+        self._writer.writerow(row)
+
+    def flush(self) -> None:
+        """Append the queued rows.
+
+        Raises:
+            OSError: nothing was lost; the rows stay queued and the file keeps whole lines only.
+        """
+        text = self._waiting.getvalue()
+        if text:
+            append_whole(self._path, text)
+            self._waiting.seek(0)
+            self._waiting.truncate()
+
+
+def append_whole(path: Path, text: str) -> None:
+    """Append all of ``text`` or, on an error, leave the file as it was."""
+    with path.open("ab", buffering=0) as file:
+        start, data = file.tell(), memoryview(text.encode())
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except OSError:
+            file.truncate(start)
+            raise
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Read a table; a last line torn by a crash is dropped."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
+    return [row for row in rows if None not in row and None not in row.values()]
+
+
+class RunDirectory:
+    """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
+
+    def __init__(self, path: Path, config: RunConfig, tunables: Tunables, created: str) -> None:
+        self.path = path
+        self.config = config
+        self.first_tunables = tunables
+        self.created = created
+        self.checkpoints = path / "checkpoints"
+        self.best = self.checkpoints / f"best{SUFFIX}"
+        self.last = self.checkpoints / f"last{SUFFIX}"
+
+    @classmethod
+    def create(cls, runs_dir: Path, config: RunConfig, tunables: Tunables) -> "RunDirectory":
+        """Make a new run directory with its ``run.toml``.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        created = now()
+        try:
+            run = cls(_new_folder(runs_dir, config), config, tunables, created)
+            run.checkpoints.mkdir()
+            text = tomli_w.dumps(_description(config, tunables, created))
+            write_atomically(run.path / "run.toml", text.encode())
+        except OSError as problem:
+            raise RequestError(
+                f"The runs folder {runs_dir} cannot be written: {problem.strerror or problem}."
+            ) from problem
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """Open an existing run for reading.
+
+        Raises:
+            RequestError: it is not a run directory, or its ``run.toml`` is damaged.
+        """
+        try:
+            found = tomllib.loads((path / "run.toml").read_text(encoding="utf-8"))
+            schema = int(found["schema"])
+            if schema > SCHEMA:
+                raise RequestError(f"{path.name} was written by a newer TD3 Studio.")
+            config, tunables = make_settings({**found["config"], **found["tunables"]})
+            return cls(path, config, tunables, str(found["created"]))
+        except FileNotFoundError as problem:
+            raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
+        except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as problem:
+            if isinstance(problem, RequestError):
+                raise
+            raise RequestError(f"{path.name}/run.toml cannot be read: {problem}") from problem
+
+    def table(self, name: str, columns: Sequence[str]) -> Table:
+        """Open one of the run's growing tables for writing."""
+        return Table(self.path / f"{name}.csv", columns)
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Append one line to the journal of everything a person did to the run."""
+        append_whole(self.path / "journal.jsonl", json.dumps(entry) + "\n")
+
+    def step_checkpoint(self, env_steps: int) -> Path:
+        """Return the path of the checkpoint after ``env_steps`` steps."""
+        return self.checkpoints / f"step_{env_steps:09d}{SUFFIX}"
+
+    def saved(self) -> list[Path]:
+        """Return all checkpoints: by step, then best, then last."""
+        steps = sorted(self.checkpoints.glob(f"step_*{SUFFIX}"))
+        return steps + [path for path in (self.best, self.last) if path.exists()]
+
+    def evaluations(self) -> list[tuple[int, float]]:
+        """Return (env_steps, mean return) of every evaluation on record."""
+        rows = read_table(self.path / "evaluations.csv")
+        found = []
+        for row in rows:
+            try:
+                found.append((int(row["env_steps"]), float(row["mean"])))
+            except (KeyError, ValueError):
+                continue
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One line of the list of runs."""
+
+    run: Path
+    env: str
+    preset: str
+    seed: int
+    created: str
+    steps: int
+    env_steps: int
+    last_eval_return: float | None
+    best_eval_return: float | None
+
+
+def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
+    """Yield the readable runs of a folder, newest first; others are skipped."""
+    folders = [p for p in runs_dir.iterdir() if p.is_dir()] if runs_dir.is_dir() else []
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(RunDirectory.open(folder))
+        except RequestError:
+            continue
+    yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
+
+
+def summarise(run: RunDirectory) -> Summary:
+    """Say how far a run came, from its tables."""
+    evaluations = run.evaluations()
+    reached = [int(path.stem.split("_")[1]) for path in run.checkpoints.glob(f"step_*{SUFFIX}")]
+    reached += [steps for steps, _ in evaluations]
+    means = [mean for _, mean in evaluations]
+    return Summary(
+        run=run.path,
+        env=run.config.env,
+        preset=run.config.preset,
+        seed=run.config.seed,
+        created=run.created,
+        steps=run.config.steps,
+        env_steps=max(reached, default=0),
+        last_eval_return=means[-1] if means else None,
+        best_eval_return=max(means, default=None),
+    )
+
+
+def training_columns() -> tuple[str, ...]:
+    """Return the columns of ``training.csv``."""
+    return (*TRAINING_COLUMNS, "time_s")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _description(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
+    machine = {
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count() or 1,
+    }
+    return {
+        "schema": SCHEMA,
+        "created": created,
+        "config": to_dict(config),
+        "tunables": to_dict(tunables),
+        "versions": versions(),
+        "machine": machine,
+    }
+
+
+def _new_folder(runs_dir: Path, config: RunConfig) -> Path:
+    """Make a folder named after environment, seed and local time that did not exist before."""
+    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
+    stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
+    runs_dir.mkdir(parents=True, exist_ok=True)
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        try:
+            (runs_dir / (stem + suffix)).mkdir()
+        except FileExistsError:
+            continue
+        return runs_dir / (stem + suffix)
+    raise FileExistsError(f"too many runs called {stem}")
