@@ -1,0 +1,1 @@
+"""Presets, icons, colours and bundled agents, read through importlib.resources."""

@@ -30,9 +30,7 @@ class TD3:
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
         init = generator(config.seed, Purpose.NETWORK_INIT)
-        self.actor = Actor(
-            (obs_dim, *config.actor_hidden, act_dim), config.actor_activation, init
-        )
+        self.actor = Actor((obs_dim, *config.actor_hidden, act_dim), config.actor_activation, init)
         critic_widths = (obs_dim + act_dim, *config.critic_hidden, 1)
         self.critics = [
             Critic(critic_widths, config.critic_activation, init)
@@ -58,7 +56,7 @@ class TD3:
 
     def policy(self) -> Policy:
         """Return the acting side; it shares the actor's weights and follows every update."""
-        layers = [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in self.actor]
+        layers = [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in self.actor.layers()]
         return Policy(layers, self._actor_activation)
 
     def update(self, batch: Batch) -> None:
@@ -93,11 +91,12 @@ class TD3:
         next_action = (next_action + noise).clamp(-1.0, 1.0)
         next_values = [critic(next_obs, next_action) for critic in self.critic_targets]
         smallest = torch.stack(next_values).amin(dim=0)
-        return reward + t.gamma * (1.0 - terminated) * smallest
+        y: Tensor = reward + t.gamma * (1.0 - terminated) * smallest
+        return y
 
     def _update_actor(self, obs: Tensor) -> Tensor:
         """Step the actor on -mean Q1(s, π(s)); no gradient is computed for the critic's weights."""
-        loss = -self.critics[0](obs, self.actor(obs)).mean()
+        loss: Tensor = -self.critics[0](obs, self.actor(obs)).mean()
         gradients = torch.autograd.grad(loss, self._actor_parameters)
         for parameter, gradient in zip(self._actor_parameters, gradients, strict=True):
             parameter.grad = gradient
@@ -107,7 +106,10 @@ class TD3:
     @torch.no_grad()
     def _average_targets(self) -> None:
         """All targets move: θ' ← τθ + (1 - τ)θ'."""
-        pairs = [(self.actor_target, self.actor), *zip(self.critic_targets, self.critics, strict=True)]
+        pairs = [
+            (self.actor_target, self.actor),
+            *zip(self.critic_targets, self.critics, strict=True),
+        ]
         for target, online in pairs:
             for slow, fast in zip(target.parameters(), online.parameters(), strict=True):
                 slow.lerp_(fast, self.tunables.tau)
@@ -120,7 +122,14 @@ class TD3:
         means = [value.detach().mean() for value in values]
         q1, q2 = means if len(means) == 2 else (means[0], nan)
         loss1, loss2 = losses if len(losses) == 2 else (losses[0], nan)
-        row = [q1, q2, y.mean(), loss1.detach(), loss2.detach(), nan if actor_loss is None else actor_loss]
+        row = [
+            q1,
+            q2,
+            y.mean(),
+            loss1.detach(),
+            loss2.detach(),
+            nan if actor_loss is None else actor_loss,
+        ]
         self._metrics.append(torch.stack(row))
 
     def take_metrics(self) -> NDArray[np.float64] | None:
@@ -151,12 +160,16 @@ class TD3:
         """Put everything back that :meth:`state` returned, and the update counter."""
         for name, network in self._networks().items():
             keys = network.state_dict().keys()
-            network.load_state_dict({k: torch.from_numpy(arrays[f"{name}.{k}"].copy()) for k in keys})
+            network.load_state_dict(
+                {k: torch.from_numpy(arrays[f"{name}.{k}"].copy()) for k in keys}
+            )
         for name, (optimizer, parameters) in self._optimizers().items():
             optimizer.state.clear()
             for key, parameter in parameters.items():
                 moments = ("step", "exp_avg", "exp_avg_sq")
-                found = {m: arrays[f"{name}.{key}.{m}"] for m in moments if f"{name}.{key}.{m}" in arrays}
+                found = {
+                    m: arrays[f"{name}.{key}.{m}"] for m in moments if f"{name}.{key}.{m}" in arrays
+                }
                 if found:
                     optimizer.state[parameter] = {
                         m: torch.from_numpy(array.copy()) for m, array in found.items()
@@ -167,17 +180,20 @@ class TD3:
 
     def _networks(self) -> dict[str, MLP]:
         named: dict[str, MLP] = {"actor": self.actor, "actor_target": self.actor_target}
-        for i, (critic, target) in enumerate(zip(self.critics, self.critic_targets, strict=True), 1):
+        for i, (critic, target) in enumerate(
+            zip(self.critics, self.critic_targets, strict=True), 1
+        ):
             named |= {f"critic{i}": critic, f"critic{i}_target": target}
         return named
 
     def _optimizers(self) -> dict[str, tuple[torch.optim.Adam, dict[str, Tensor]]]:
-        critics = {
+        actor: dict[str, Tensor] = dict(self.actor.named_parameters())
+        critics: dict[str, Tensor] = {
             f"critic{i}.{key}": parameter
             for i, critic in enumerate(self.critics, 1)
             for key, parameter in critic.named_parameters()
         }
         return {
-            "actor_adam": (self.actor_optimizer, dict(self.actor.named_parameters())),
+            "actor_adam": (self.actor_optimizer, actor),
             "critic_adam": (self.critic_optimizer, critics),
         }

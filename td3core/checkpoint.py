@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -237,7 +238,7 @@ def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
         networks |= {f"{name}_target": widths for name, widths in networks.items()}
     shapes: dict[str, tuple[int, ...]] = {}
     for name, widths in networks.items():
-        for i, (n, m) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        for i, (n, m) in enumerate(pairwise(widths)):
             shapes |= {f"{name}.{i}.weight": (m, n), f"{name}.{i}.bias": (m,)}
     return shapes
 

@@ -25,7 +25,7 @@ console = Console(stderr=True, highlight=False)
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Train TD3 agents, evaluate and film them. Without a command, td3-studio opens the window.",
+    help="Train TD3 agents, evaluate and film them. Without a command, the window opens.",
 )
 
 RunsDir = Annotated[
@@ -144,7 +144,9 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     if as_json:
         print(json.dumps([asdict(s) | {"run": str(s.run)} for s in summaries]))
         return 0
-    table = Table("run", "steps", "last return", "best return", title=f"Runs in {escape(str(folder))}")
+    table = Table(
+        "run", "steps", "last return", "best return", title=f"Runs in {escape(str(folder))}"
+    )
     for s in summaries:
         means = (s.last_eval_return, s.best_eval_return)
         shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
@@ -191,7 +193,9 @@ def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_jso
         console.print(escape(outcome.details), style="dim")
         result: dict[str, Any] = {"run": str(outcome.run), "env_steps": outcome.env_steps}
         result |= {"stopped": "failed", "message": outcome.message}
-        result["last_checkpoint"] = str(outcome.last_checkpoint) if outcome.last_checkpoint else None
+        result["last_checkpoint"] = (
+            str(outcome.last_checkpoint) if outcome.last_checkpoint else None
+        )
     else:
         result = asdict(outcome)
         for name in ("run", "best_checkpoint", "last_checkpoint"):
@@ -205,7 +209,7 @@ def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_jso
 def _interrupts_stop(control: Control) -> Iterator[None]:
     """Let the first Ctrl-C ask the run to save and end; the second one interrupts."""
 
-    def handle(number: int, frame: object) -> None:
+    def handle(_number: int, _frame: object) -> None:
         if control.stopping:
             raise KeyboardInterrupt
         console.print("Saving; press Ctrl-C again to leave at once.")

@@ -1,12 +1,12 @@
 """Noise-free evaluation on environments of its own, with seeds of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from td3core.envs import make_env
-from td3core.policy import Policy, rollout
+from td3core.policy import Moment, Policy, rollout
 from td3core.randomness import Purpose, episode_seed
 
 
@@ -43,7 +43,7 @@ def evaluate(
     compare like with like and a logged figure can be had again from its checkpoint.
     ``keep_going`` is asked after every step; when it says no, the result is ``None``.
     """
-    returns, lengths = [], []
+    played: list[Moment] = []
     for index in range(episodes):
         # A fresh environment for each: reused physics worlds remember the episode before.
         env = make_env(env_id)
@@ -51,8 +51,14 @@ def evaluate(
             for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 if not keep_going():
                     return None
-            returns.append(moment.total)
-            lengths.append(moment.step)
+                if moment.over:
+                    played.append(moment)
         finally:
             env.close()
-    return Evaluation(tuple(returns), tuple(lengths), seed)
+    return evaluation_of(played, seed)
+
+
+def evaluation_of(last_moments: Sequence[Moment], seed: int) -> Evaluation:
+    """Gather returns and lengths from the last moments of completed episodes."""
+    returns = tuple(moment.total for moment in last_moments)
+    return Evaluation(returns, tuple(moment.step for moment in last_moments), seed)

@@ -8,7 +8,8 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -212,7 +213,7 @@ class Trainer:
             self._end_episode(terminated)
 
     def _act(self) -> Floats:
-        """a = clip(π(s) + N(0, σ), -1, 1); uniform random during the warm-up."""
+        """Return a = clip(π(s) + N(0, σ), -1, 1); uniform random during the warm-up."""
         size = self._info.act_dim
         if self.env_steps < self.config.learning_starts:
             return self._warm_up.uniform(-1.0, 1.0, size).astype(np.float32)
@@ -370,7 +371,7 @@ class Trainer:
                 "new": new,
                 "time": checkpoint.now(),
             }
-            self._writing("the journal", lambda entry=entry: self.directory.note(entry))
+            self._writing("the journal", partial(self.directory.note, entry))
         self._report(
             Tuned(
                 env_steps=self.env_steps,
@@ -477,7 +478,7 @@ class Trainer:
         return f"step {self.env_steps} (episode {self._episodes}, its step {self._length})"
 
     @contextlib.contextmanager
-    def _blaming_environment(self):  # type: ignore[no-untyped-def]
+    def _blaming_environment(self) -> Iterator[None]:
         try:
             yield
         except Exception as problem:

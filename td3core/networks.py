@@ -1,6 +1,8 @@
 """Multilayer perceptrons of the actor and the critics."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import torch
@@ -13,11 +15,9 @@ class MLP(nn.ModuleList):
     """Fully connected layers of the given widths, an activation between them, none at the end."""
 
     def __init__(self, widths: Sequence[int], activation: str, source: np.random.Generator) -> None:
-        super().__init__(
-            nn.Linear(n, m) for n, m in zip(widths[:-1], widths[1:], strict=True)
-        )
+        super().__init__(nn.Linear(n, m) for n, m in pairwise(widths))
         self._activation = ACTIVATIONS[activation]
-        for layer in self:
+        for layer in self.layers():
             # U(-1/sqrt(fan_in), 1/sqrt(fan_in)), as the published TD3 has it from torch's default.
             bound = 1.0 / layer.in_features**0.5
             for parameter in (layer.weight, layer.bias):
@@ -26,11 +26,15 @@ class MLP(nn.ModuleList):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, widths[0]) to (batch, widths[-1])."""
-        *hidden, last = self
+        *hidden, last = self.layers()
         for layer in hidden:
             x = self._activation(layer(x))
         output: Tensor = last(x)
         return output
+
+    def layers(self) -> list[nn.Linear]:
+        """Return the layers from input to output."""
+        return [cast(nn.Linear, layer) for layer in self]
 
 
 class Actor(MLP):

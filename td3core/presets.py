@@ -61,7 +61,7 @@ def compose(
         presets = load_presets()
         if preset_name not in presets:
             raise unknown_name("preset", preset_name, list(presets))
-        preset = presets[preset_name]
+        preset: Preset | None = presets[preset_name]
     else:
         preset = preset_for(env_id)
     base = dict(preset.values) | {"preset": preset.name} if preset else {}

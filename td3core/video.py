@@ -1,7 +1,6 @@
 """Films of an agent: one frame after each step, written as H.264 in an MP4 file."""
 
 from pathlib import Path
-from typing import cast
 
 import av
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from td3core.checkpoint import Checkpoint
 from td3core.envs import make_env
 from td3core.errors import RequestError
-from td3core.evaluate import Evaluation
-from td3core.policy import rollout
+from td3core.evaluate import Evaluation, evaluation_of
+from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed
 
 DEFAULT_FPS = 30
@@ -27,7 +26,7 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
         RequestError: the environment cannot draw itself, or the file cannot be written.
     """
     env_id = source.header.config.env
-    returns, lengths = [], []
+    played: list[Moment] = []
     try:
         with av.open(str(target), "w", format="mp4") as container:
             stream = None
@@ -40,15 +39,15 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
                         if stream is None:
                             stream = _stream(container, frame, env.metadata.get("render_fps"))
                         container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
-                    returns.append(moment.total)
-                    lengths.append(moment.step)
+                        if moment.over:
+                            played.append(moment)
                 finally:
                     env.close()
             if stream is not None:
                 container.mux(stream.encode())
     except OSError as problem:
         raise RequestError(f"{target} cannot be written: {problem.strerror}.") from problem
-    return Evaluation(tuple(returns), tuple(lengths), seed)
+    return evaluation_of(played, seed)
 
 
 def frame_of(rendered: object, env_id: str) -> NDArray[np.uint8]:
@@ -72,7 +71,7 @@ def _stream(
     container: av.container.OutputContainer, frame: NDArray[np.uint8], fps: object
 ) -> av.VideoStream:
     rate = int(fps) if isinstance(fps, (int, float)) and fps >= 1 else DEFAULT_FPS
-    stream = cast(av.VideoStream, container.add_stream("libx264", rate=rate))
+    stream = container.add_stream("libx264", rate=rate)
     stream.height, stream.width = frame.shape[:2]
     stream.pix_fmt = "yuv420p"
     stream.options = {"crf": "20", "preset": "fast"}

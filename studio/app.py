@@ -1,0 +1,85 @@
+"""Starts the application: theme, crash hook, window."""
+
+import logging
+import sys
+import traceback
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from studio.main_window import MainWindow
+from studio.theme import load_theme, system_theme
+from studio.worker import load_engine_in_background
+from td3core.runs import default_runs_dir
+
+log = logging.getLogger(__name__)
+
+
+def build_window(runs_dir: Path) -> MainWindow:
+    """Build the whole window without showing it. Needs a QApplication."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    name = str(settings.value("theme", "")) or system_theme(app)
+    theme = load_theme(name if name in ("light", "dark") else "light")
+    return MainWindow(runs_dir, settings, theme)
+
+
+def run(runs_dir: Path | None = None) -> int:
+    """Open the window and return the exit status once it is closed."""
+    if sys.platform == "win32":
+        # There torch's libraries cannot be loaded any more once Qt's are (torch issue 166628).
+        load_engine_in_background().join()
+    # Threads take turns every 0.5 ms instead of every 5: without it the Python of the warm-up and
+    # of the environments keeps the window waiting for up to 300 ms.
+    sys.setswitchinterval(0.0005)
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("TD3 Studio")
+    app.setDesktopFileName("td3-studio")
+    app.setWindowIcon(QIcon(str(files("resources") / "icons" / "td3-studio.svg")))
+    window = build_window(runs_dir or default_runs_dir())
+    sys.excepthook = CrashHook(window)
+    window.show()
+    # After the first picture: loading torch takes a second of the interpreter's time.
+    QTimer.singleShot(200, load_engine_in_background)
+    return app.exec()
+
+
+class CrashHook:
+    """Shows what went wrong in the window instead of letting it die without a word."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._showing = False
+
+    def __call__(
+        self, kind: type[BaseException], problem: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Take the place of ``sys.excepthook``."""
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close()
+            return
+        text = "".join(traceback.format_exception(kind, problem, trace))
+        log.error("unhandled exception\n%s", text)
+        sys.stderr.write(text)
+        # The dialog turns the event loop; a fault that repeats must not pile up dialogs.
+        if not self._showing:
+            self._showing = True
+            self._show(problem, text)
+            self._showing = False
+
+    def _show(self, problem: BaseException, text: str) -> None:
+        self._window.controller.save()
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setWindowTitle("Something went wrong")
+        box.setText(f"{type(problem).__name__}: {problem}")
+        box.setInformativeText("A run that is going on was asked to save and is not affected.")
+        box.setDetailedText(text)
+        box.exec()

@@ -1,0 +1,135 @@
+"""Widgets for settings, made from the metadata the settings carry."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QLocale
+from PySide6.QtGui import QValidator
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
+
+from td3core.config import Spec, parse_value, type_words
+
+_LARGEST = 2**31 - 1
+
+
+class NumberBox(QDoubleSpinBox):
+    """A box for numbers from 1e-6 to 1e6 that shows four digits and takes 3e-4 as well."""
+
+    def __init__(self, spec: Spec, *, whole: bool) -> None:
+        super().__init__()
+        self._whole = whole
+        # Qt rounds to so many decimals on every change; a rate of 1e-6 has to survive that.
+        self.setDecimals(0 if whole else 10)
+        self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
+        self.setKeyboardTracking(False)
+        self.setLocale(QLocale.c())
+
+    def textFromValue(self, value: float) -> str:  # noqa: N802
+        """Show a number in as few digits as it needs."""
+        return f"{value:.0f}" if self._whole else f"{value:.4g}"
+
+    def valueFromText(self, text: str) -> float:  # noqa: N802
+        """Read a number in any usual notation."""
+        try:
+            return float(text)
+        except ValueError:
+            return self.value()
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """Accept what is a number in range; let anything that may become one be typed on."""
+        try:
+            inside = self.minimum() <= float(text) <= self.maximum()
+        except ValueError:
+            inside = False
+        state = QValidator.State.Acceptable if inside else QValidator.State.Intermediate
+        return state, text, position
+
+    def stepBy(self, steps: int) -> None:  # noqa: N802
+        """Step by one for whole numbers, else by a tenth of the leading digit."""
+        value = self.value()
+        size = 1.0 if self._whole else 10.0 ** (math.floor(math.log10(max(value, 1e-6))) - 1)
+        self.setValue(value + steps * size)
+
+
+class Field:
+    """A widget that holds one setting, whatever its kind."""
+
+    def __init__(
+        self, widget: QWidget, read: Callable[[], Any], write: Callable[[Any], None]
+    ) -> None:
+        self.widget = widget
+        self.read = read
+        self.write = write
+
+
+def make_field(name: str, spec: Spec, default: Any) -> Field:
+    """Make the widget for a fixed setting; its type is that of the default."""
+    field = _field_for(name, spec, default)
+    widget = field.widget
+    widget.setObjectName(f"field_{name}")
+    widget.setAccessibleName(spec.label)
+    unit = f" ({spec.unit})" if spec.unit else ""
+    widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{type_words(name)}</i>")
+    # Let the panel's width decide, not the longest number that would fit.
+    widget.setMinimumWidth(60)
+    widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+    field.write(default)
+    return field
+
+
+def _field_for(name: str, spec: Spec, default: Any) -> Field:
+    if isinstance(default, bool):
+        check = QCheckBox()
+        return Field(check, check.isChecked, check.setChecked)
+    if spec.choices:
+        combo = QComboBox()
+        combo.addItems(list(spec.choices))
+        return Field(combo, combo.currentText, combo.setCurrentText)
+    if isinstance(default, int):
+        spin = QSpinBox()
+        spin.setRange(int(spec.low), int(min(spec.high, _LARGEST)))
+        spin.setGroupSeparatorShown(True)
+        spin.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
+        return Field(spin, spin.value, lambda value: spin.setValue(min(int(value), _LARGEST)))
+    edit = QLineEdit()
+    return Field(
+        edit,
+        lambda: parse_value(name, edit.text()),
+        lambda value: edit.setText(", ".join(map(str, value))),
+    )
+
+
+def to_slider(spec: Spec, value: float, ticks: int) -> int:
+    """Return the slider position (0 to ``ticks``) of a value."""
+    low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
+    share = (_stretched(spec, value) - low) / (high - low)
+    return round(min(max(share, 0.0), 1.0) * ticks)
+
+
+def from_slider(spec: Spec, position: int, ticks: int) -> float:
+    """Return the value at a slider position, rounded to three leading digits."""
+    low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
+    at = low + (high - low) * position / ticks
+    if spec.scale == "log":
+        return float(f"{10**at:.3g}")
+    if spec.scale == "complement":
+        return 1.0 - float(f"{10**-at:.3g}")
+    return float(f"{at:.4g}") if high - low < 0.1 else float(f"{at:.3g}")
+
+
+def _stretched(spec: Spec, value: float) -> float:
+    """Map a value to the scale on which the slider is even."""
+    if spec.scale == "log":
+        return math.log10(max(value, spec.slider_range[0]))
+    if spec.scale == "complement":
+        return -math.log10(max(1.0 - value, 1.0 - spec.slider_range[1]))
+    return value

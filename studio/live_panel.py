@@ -1,0 +1,200 @@
+"""The live settings: a slider, a number and a reset for each, acknowledged by the run."""
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QToolButton, QVBoxLayout, QWidget
+
+from studio.fields import NumberBox, from_slider, to_slider
+from td3core.config import Spec, Tunables, specs
+from td3core.errors import RequestError
+from td3core.events import Tuned
+
+_TICKS = 1000
+_GATHER_MS = 60
+
+
+class LiveRow(QWidget):
+    """One live setting."""
+
+    edited = Signal()
+    settled = Signal()
+
+    def __init__(self, name: str, spec: Spec, default: float | int) -> None:
+        super().__init__()
+        self.name, self._spec, self._default = name, spec, default
+        self._whole = isinstance(default, int)
+        ticks = int(spec.slider_range[1] - spec.slider_range[0])
+        self._ticks = ticks if self._whole and spec.scale == "linear" else _TICKS
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, self._ticks)
+        self.slider.setPageStep(max(1, self._ticks // 20))
+        self.spin = NumberBox(spec, whole=self._whole)
+        self._label = QLabel()
+        self._label.setTextFormat(Qt.TextFormat.RichText)
+        self._reset = QToolButton()
+        self._build()
+        self.set_value(default)
+        self.slider.valueChanged.connect(self._on_slider)
+        self.slider.sliderReleased.connect(self.settled)
+        self.spin.valueChanged.connect(self._on_spin)
+        self._reset.clicked.connect(lambda: self.spin.setValue(self._default))
+
+    def _build(self) -> None:
+        spec = self._spec
+        unit = f" <i>({spec.unit})</i>" if spec.unit else ""
+        tip = f"<b>{spec.label}</b> {spec.symbol}{unit}<br>{spec.help}"
+        for widget, kind in ((self.slider, "slider"), (self.spin, "spin"), (self._reset, "reset")):
+            widget.setObjectName(f"{kind}_{self.name}")
+            widget.setAccessibleName(f"{spec.label} {kind}")
+            widget.setToolTip(tip)
+        self._reset.setText("↺")
+        self._reset.setStyleSheet("padding: 0 4px;")
+        self.setToolTip(tip)
+        self.spin.setFixedWidth(76)
+        self.spin.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.show_pending(False)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(1)
+        grid.addWidget(self._label, 0, 0)
+        grid.addWidget(self.spin, 0, 1)
+        grid.addWidget(self._reset, 0, 2)
+        grid.addWidget(self.slider, 1, 0, 1, 3)
+        grid.setColumnStretch(0, 1)
+
+    def value(self) -> float | int:
+        """The value as shown."""
+        return int(self.spin.value()) if self._whole else self.spin.value()
+
+    def set_value(self, value: float) -> None:
+        """Show a value without announcing it."""
+        with QSignalBlocker(self.spin), QSignalBlocker(self.slider):
+            self.spin.setValue(value)
+            self.slider.setValue(to_slider(self._spec, value, self._ticks))
+        self._show_default(value)
+
+    def show_pending(self, pending: bool) -> None:
+        """Mark the row while the run has not yet taken the value over."""
+        spec = self._spec
+        name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else spec.label
+        self._label.setText(f"{name} …" if pending else name)
+        self._label.setProperty("role", "pending" if pending else "")
+        self._label.style().unpolish(self._label)
+        self._label.style().polish(self._label)
+
+    def set_default(self, default: float) -> None:
+        """Change what the reset button goes back to."""
+        self._default = default
+        shown = f"{default:g}"
+        self._reset.setToolTip(f"Back to {shown}")
+        self._show_default(self.value())
+
+    def _show_default(self, value: float) -> None:
+        self._reset.setEnabled(value != self._default)
+
+    @Slot(int)
+    def _on_slider(self, position: int) -> None:
+        value = from_slider(self._spec, position, self._ticks)
+        with QSignalBlocker(self.spin):
+            self.spin.setValue(round(value) if self._whole else value)
+        self._show_default(self.value())
+        self.edited.emit()
+
+    @Slot(float)
+    def _on_spin(self, value: float) -> None:
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(to_slider(self._spec, value, self._ticks))
+        self._show_default(value)
+        self.edited.emit()
+        self.settled.emit()
+
+
+class LivePanel(QWidget):
+    """All live settings. What is asked stays marked as pending until the run says it holds."""
+
+    tunables_edited = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("form_page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._awaited: dict[str, int] = {}
+        self._rows: dict[str, LiveRow] = {}
+        self._shown = Tunables()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 6, 14, 8)
+        layout.setSpacing(7)
+        for name, spec in specs(Tunables):
+            row = LiveRow(name, spec, getattr(self._shown, name))
+            row.edited.connect(self._gather)
+            row.settled.connect(self._announce)
+            self._rows[name] = row
+            layout.addWidget(row)
+        layout.addStretch(1)
+        # A drag makes hundreds of values; the run and its journal need about sixteen a second.
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_GATHER_MS)
+        self._timer.timeout.connect(self._announce)
+
+    def tunables(self) -> Tunables:
+        """Return the values as shown.
+
+        Raises:
+            RequestError: they cannot be used together.
+        """
+        values: dict[str, Any] = {name: row.value() for name, row in self._rows.items()}
+        return Tunables(**values)
+
+    def show_tunables(self, tunables: Tunables, *, as_defaults: bool = False) -> None:
+        """Show these values, and let the reset buttons lead back to them if asked."""
+        self._shown = tunables
+        for name, row in self._rows.items():
+            value = getattr(tunables, name)
+            row.set_value(value)
+            if as_defaults:
+                row.set_default(value)
+
+    def expect(self, names: list[str], revision: int | None) -> None:
+        """Mark settings as asked for under this revision (``None``: there is no run to ask)."""
+        for name in names:
+            if revision is not None:
+                self._awaited[name] = revision
+                self._rows[name].show_pending(True)
+
+    def acknowledge(self, event: Tuned) -> None:
+        """The run holds these values now."""
+        for name, revision in list(self._awaited.items()):
+            if revision <= event.revision:
+                del self._awaited[name]
+                self._rows[name].show_pending(False)
+
+    def forget_requests(self) -> None:
+        """No run is left to acknowledge anything."""
+        self._awaited.clear()
+        for row in self._rows.values():
+            row.show_pending(False)
+
+    @property
+    def pending(self) -> frozenset[str]:
+        """Names of the settings that the run has not acknowledged yet."""
+        return frozenset(self._awaited)
+
+    @Slot()
+    def _gather(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _announce(self) -> None:
+        self._timer.stop()
+        try:
+            wanted = self.tunables()
+        except RequestError as problem:
+            self.refused.emit(str(problem))
+            return
+        if wanted != self._shown:
+            before, self._shown = self._shown, wanted
+            self.tunables_edited.emit((before, wanted))

@@ -1,0 +1,312 @@
+"""The window: docks, actions and shortcuts, and who is told what. No logic of its own."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QMessageBox,
+    QScrollArea,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.live_panel import LivePanel
+from studio.messages import Banner, Log
+from studio.plots import PlotGrid
+from studio.replay.pane import ReplayPane
+from studio.run_controller import RunController, RunState
+from studio.run_model import RunModel
+from studio.setup_panel import SetupPanel
+from studio.status_line import StatusLine
+from studio.theme import Theme, apply_theme, load_theme
+from td3core import events
+from td3core.config import Tunables, changes
+from td3core.errors import RequestError
+
+_LAYOUT_VERSION = 1
+_ACTIONS = (
+    # name, text, icon, shortcut, tooltip
+    ("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
+    ("pause", "Pause", "pause", "Ctrl+P", "Hold the run between two steps"),
+    ("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
+    ("save", "Save", "content-save-outline", "Ctrl+S", "Save a checkpoint now"),
+)
+
+
+class MainWindow(QMainWindow):
+    """The whole studio. Owns the run controller and the run model; widgets only look."""
+
+    closed = Signal()
+
+    def __init__(self, runs_dir: Path, settings: QSettings, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("main_window")
+        self.setWindowTitle("TD3 Studio")
+        self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
+        self._closing = False
+        self.controller = RunController(self)
+        self.model = RunModel(self)
+        self.setup = SetupPanel()
+        self.live = LivePanel()
+        self.plots = PlotGrid(self.model, theme)
+        self.replay = ReplayPane(runs_dir)
+        self.banner = Banner()
+        self.log = Log(theme)
+        self.status = StatusLine(self.model, theme)
+        self.setStatusBar(self.status)
+        self._make_toolbar()
+        self._make_centre()
+        self._make_docks()
+        self._connect()
+        self.live.show_tunables(self.setup.tunables_of_preset(), as_defaults=True)
+        self._on_state(RunState.IDLE)
+        self._restore_layout()
+        self._dress(theme)
+
+    # Building -----------------------------------------------------------------------------------
+
+    def _make_toolbar(self) -> None:
+        bar = QToolBar("Run")
+        bar.setObjectName("toolbar")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(18, 18))
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.addToolBar(bar)
+        self._actions: dict[str, QAction] = {}
+        for name, text, _, shortcut, tip in _ACTIONS:
+            self._add_action(bar, name, text, shortcut, tip)
+        self._title = QLabel()
+        self._title.setObjectName("run_title")
+        self._title.setProperty("role", "muted")
+        self._title.setContentsMargins(14, 0, 0, 0)
+        self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(self._title)
+        self._add_action(bar, "panels", "Panels", "", "Show or hide parts of the window")
+        self._add_action(bar, "theme", "Theme", "Ctrl+D", "Switch between light and dark")
+
+    def _add_action(self, bar: QToolBar, name: str, text: str, shortcut: str, tip: str) -> None:
+        action = QAction(text, self)
+        action.setObjectName(f"{name}_action")
+        if shortcut:
+            action.setShortcut(QKeySequence(shortcut))
+            tip = f"{tip} ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})"
+        action.setToolTip(tip)
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setObjectName(f"{name}_button")
+        button.setAccessibleName(text)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        bar.addWidget(button)
+        self.addAction(action)
+        self._actions[name] = action
+        if name == "panels":
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+
+    def _make_centre(self) -> None:
+        centre = QWidget()
+        layout = QVBoxLayout(centre)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self.banner)
+        layout.addWidget(self.plots, 1)
+        self.setCentralWidget(centre)
+
+    def _make_docks(self) -> None:
+        left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+        bottom = Qt.DockWidgetArea.BottomDockWidgetArea
+        self.setCorner(Qt.Corner.BottomLeftCorner, left)
+        self.setCorner(Qt.Corner.BottomRightCorner, right)
+        self._docks = {
+            "setup": self._dock("setup", "Setup", _scrolling(self.setup), left),
+            "live": self._dock("live", "Live settings", _scrolling(self.live), left),
+            "replay": self._dock("replay", "Replay", self.replay, right),
+            "log": self._dock("log", "Log", self.log, bottom),
+        }
+        self._docks["log"].hide()
+        menu = QMenu(self)
+        menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
+        self._actions["panels"].setMenu(menu)
+        columns = [self._docks["setup"], self._docks["replay"]]
+        self.resizeDocks(columns, [276, 304], Qt.Orientation.Horizontal)
+        rows = [self._docks["setup"], self._docks["live"]]
+        self.resizeDocks(rows, [290, 430], Qt.Orientation.Vertical)
+        self.resizeDocks([self._docks["log"]], [130], Qt.Orientation.Vertical)
+
+    def _dock(
+        self, name: str, title: str, content: QWidget, area: Qt.DockWidgetArea
+    ) -> QDockWidget:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(f"{name}_dock")
+        dock.setWidget(content)
+        self.addDockWidget(area, dock)
+        return dock
+
+    def _connect(self) -> None:
+        self._actions["train"].triggered.connect(self.start_training)
+        self._actions["pause"].triggered.connect(self._pause_or_resume)
+        self._actions["stop"].triggered.connect(self.controller.stop)
+        self._actions["save"].triggered.connect(self.controller.save)
+        self._actions["theme"].triggered.connect(self.switch_theme)
+        self.controller.state_changed.connect(self._on_state)
+        self.controller.state_changed.connect(self.status.show_state)
+        self.controller.event_reported.connect(self.model.handle)
+        self.model.message_added.connect(self.log.add)
+        self.model.message_added.connect(self._on_message)
+        self.model.tuned.connect(self.live.acknowledge)
+        self.model.run_started.connect(self._on_run_started)
+        self.model.run_ended.connect(self._on_run_ended)
+        self.model.checkpoint_saved.connect(self._on_saved)
+        self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
+        self.live.tunables_edited.connect(self._tune)
+        self.live.refused.connect(partial(self.banner.show_message, "error"))
+        self.plots.message.connect(partial(self.banner.show_message, "error"))
+
+    # What a person does -------------------------------------------------------------------------
+
+    @Slot()
+    def start_training(self) -> None:
+        """Start a run with the settings on show, or say why that cannot be."""
+        try:
+            config, tunables = self.setup.settings(self.live.tunables())
+        except RequestError as problem:
+            self.banner.show_message("error", str(problem))
+            return
+        self.banner.hide()
+        self.controller.start(config, tunables, self._runs_dir)
+
+    @Slot()
+    def _pause_or_resume(self) -> None:
+        if self.controller.state is RunState.PAUSED:
+            self.controller.resume()
+        else:
+            self.controller.pause()
+
+    @Slot(object)
+    def _tune(self, edit: tuple[Tunables, Tunables]) -> None:
+        before, wanted = edit
+        names = [name for name, _, _ in changes(before, wanted)]
+        self.live.expect(names, self.controller.tune(wanted))
+
+    @Slot()
+    def switch_theme(self) -> None:
+        """Go from light to dark or back."""
+        self._dress(load_theme("light" if self._theme.dark else "dark"))
+        self._settings.setValue("theme", self._theme.name)
+
+    # What the run says --------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_state(self, state: RunState) -> None:
+        idle, paused = state is RunState.IDLE, state is RunState.PAUSED
+        steerable = state in (RunState.RUNNING, RunState.PAUSED)
+        self._actions["train"].setEnabled(idle)
+        self._actions["pause"].setEnabled(steerable)
+        self._actions["pause"].setText("Resume" if paused else "Pause")
+        self._actions["stop"].setEnabled(steerable or state is RunState.STARTING)
+        self._actions["save"].setEnabled(steerable)
+        self.setup.setEnabled(idle)
+        self._show_icons()
+        if idle:
+            self.live.forget_requests()
+            if self._closing:
+                QTimer.singleShot(0, self.close)
+
+    @Slot(object)
+    def _on_run_started(self, event: events.Started) -> None:
+        self._title.setText(f"{event.config.env}  ·  {event.run.name}")
+        self.setup.welcome.hide()
+        self.replay.set_current_run(event.run)
+
+    @Slot(object)
+    def _on_run_ended(self, event: events.Ended | events.Failed) -> None:
+        if isinstance(event, events.Failed):
+            saved = event.last_checkpoint
+            hint = f" The agent as it was is kept in {saved.name}." if saved else ""
+            self.banner.show_message("error", event.message + hint, event.details)
+
+    @Slot(object)
+    def _on_saved(self, event: events.Saved) -> None:
+        self.replay.note_saved(event.path, event.env_steps, event.mean_return)
+
+    @Slot(str, str)
+    def _on_message(self, level: str, text: str) -> None:
+        if level == "warning":
+            self.banner.show_message(level, text)
+
+    # Looks, layout, leaving ---------------------------------------------------------------------
+
+    def _dress(self, theme: Theme) -> None:
+        self._theme = theme
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        apply_theme(app, theme)
+        for part in (self.plots, self.status, self.log, self.setup):
+            part.set_theme(theme)
+        self.replay.set_icon_colour(QColor(theme.text))
+        self._show_icons()
+
+    def _show_icons(self) -> None:
+        theme = self._theme
+        for name, _, icon, _, _ in _ACTIONS:
+            colour = theme.on_accent if name == "train" else theme.text
+            self._actions[name].setIcon(theme.icon(icon, colour))
+        if self.controller.state is RunState.PAUSED:
+            self._actions["pause"].setIcon(theme.icon("play"))
+        self._actions["theme"].setIcon(
+            theme.icon("weather-sunny" if theme.dark else "weather-night")
+        )
+        self._actions["theme"].setText("Light" if theme.dark else "Dark")
+        self._actions["panels"].setIcon(theme.icon("view-dashboard-outline"))
+
+    def _restore_layout(self) -> None:
+        self.resize(1280, 800)
+        for key, restore in (
+            ("geometry", self.restoreGeometry),
+            ("layout", lambda state: self.restoreState(state, _LAYOUT_VERSION)),
+        ):
+            saved = self._settings.value(key)
+            if isinstance(saved, QByteArray):
+                restore(saved)
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Ask once while a run goes on, let it save, and close when it has ended."""
+        if self.controller.state is not RunState.IDLE:
+            event.ignore()
+            if not self._closing and self._may_stop():
+                self._closing = True
+                self.controller.stop()
+            return
+        self._settings.setValue("geometry", self.saveGeometry())
+        self._settings.setValue("layout", self.saveState(_LAYOUT_VERSION))
+        self.replay.close_player()
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def _may_stop(self) -> bool:
+        answer = QMessageBox.question(
+            self,
+            "A run is going on",
+            "Stop the run, save its agent and close the window?",
+            QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.No,
+            QMessageBox.StandardButton.Yes,
+        )
+        return answer == QMessageBox.StandardButton.Yes
+
+
+def _scrolling(content: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidget(content)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setMinimumWidth(250)
+    return area

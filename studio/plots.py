@@ -1,0 +1,181 @@
+"""The four plots of a run: what is drawn, and the grid that keeps them in step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from studio.plot_card import Curve, PlotCard
+from studio.run_model import Marker, RunModel
+from studio.series import Series
+from studio.theme import Theme
+
+REDRAW_MS = 100
+"""At most one redraw in this time: ten a second look alive and leave the run its processor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotSpec:
+    """What one plot shows."""
+
+    name: str
+    title: str
+    help: str
+    series: Callable[[RunModel], Series]
+    curves: tuple[Curve, ...]
+    log_button: bool = False
+    empty: str = "No updates yet"
+
+
+PLOTS = (
+    PlotSpec(
+        name="plot_return",
+        title="Return",
+        help="Sum of rewards of each episode. Episodes are played with exploration noise,"
+        " evaluations without.",
+        series=lambda model: model.episodes,
+        curves=(
+            Curve("return", "episode", "curve_raw", style="dots"),
+            Curve("smoothed", "mean of 20", "curve_1"),
+            Curve("mean", "evaluation", "curve_eval", style="line+dots"),
+        ),
+        empty="No episodes yet",
+    ),
+    PlotSpec(
+        name="plot_q",
+        title="Q values",
+        help="Mean value of the sampled actions by each critic, and the target both learn."
+        " Q₁ and Q₂ drifting far above what episodes return is overestimation.",
+        series=lambda model: model.training,
+        curves=(
+            Curve("q1", "Q₁", "curve_1"),
+            Curve("q2", "Q₂", "curve_2"),
+            Curve("target", "target", "curve_3"),
+        ),
+    ),
+    PlotSpec(
+        name="plot_critic_loss",
+        title="Critic losses",
+        help="Mean squared distance of each critic to the target, (Q − y)².",
+        series=lambda model: model.training,
+        curves=(
+            Curve("critic1_loss", "Q₁", "curve_1"),
+            Curve("critic2_loss", "Q₂", "curve_2"),
+        ),
+        log_button=True,
+    ),
+    PlotSpec(
+        name="plot_actor_loss",
+        title="Actor loss",
+        help="−mean Q₁(s, π(s)): falls as the critic likes the actor's actions better.",
+        series=lambda model: model.training,
+        curves=(Curve("actor_loss", "actor", "curve_1"),),
+    ),
+)
+
+
+class PlotGrid(QWidget):
+    """Two by two plots with one x axis, one crosshair and the marks of every live change."""
+
+    message = Signal(str)
+
+    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._cards: dict[str, PlotCard] = {}
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        for index, plot in enumerate(PLOTS):
+            card = PlotCard(
+                plot.name,
+                plot.title,
+                plot.help,
+                plot.curves,
+                log_button=plot.log_button,
+                empty=plot.empty,
+            )
+            card.export_failed.connect(self.message)
+            card.hovered.connect(self._show_values_at)
+            card.view_changed.connect(self._redraw_later)
+            self._cards[plot.name] = card
+            layout.addWidget(card, index // 2, index % 2)
+            layout.setColumnStretch(index % 2, 1)
+            layout.setRowStretch(index // 2, 1)
+        first, *others = (card.plot for card in self._cards.values())
+        for plot_widget in others:
+            plot_widget.setXLink(first)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(REDRAW_MS)
+        self._timer.timeout.connect(self._redraw)
+        model.curves_changed.connect(self._redraw_later)
+        model.run_started.connect(self._start_over)
+        self.set_theme(theme)
+
+    def card(self, name: str) -> PlotCard:
+        """Return the plot called ``plot_return``, ``plot_q``, ..."""
+        return self._cards[name]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in the colours of a theme."""
+        for card in self._cards.values():
+            card.set_theme(theme)
+        self._redraw_later()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Catch up with what came while the plots were hidden."""
+        super().showEvent(event)
+        self._redraw_later()
+
+    @Slot()
+    def _redraw_later(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _start_over(self) -> None:
+        for card in self._cards.values():
+            card.start_over()
+
+    @Slot()
+    def _redraw(self) -> None:
+        """Draw what is new, thinned to what the pixels can show; hidden plots cost nothing."""
+        if not self.isVisible():
+            return
+        steps = [float(marker.env_steps) for marker in self._model.markers]
+        config = self._model.config
+        for plot in PLOTS:
+            card = self._cards[plot.name]
+            sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
+            card.draw(sources, steps, config.steps if config else 0)
+
+    def _source(self, plot: PlotSpec, curve: Curve) -> Series:
+        # Evaluations are a series of their own, never part of the training curve.
+        return self._model.evaluations if curve.column == "mean" else plot.series(self._model)
+
+    @Slot(object)
+    def _show_values_at(self, point: QPointF | None) -> None:
+        """Move the crosshair of all plots to the mouse and read the curves there."""
+        x = None if point is None else point.x()
+        for plot in PLOTS:
+            card = self._cards[plot.name]
+            if x is None:
+                card.clear_readout()
+                continue
+            values = []
+            for curve in plot.curves:
+                source = self._source(plot, curve)
+                row = source.nearest(x)
+                if row is not None:
+                    values.append((curve, float(source.column(curve.column)[row])))
+            card.show_readout(x, values, self._marker_near(card.plot, x))
+
+    def _marker_near(self, plot: pg.PlotWidget, x: float) -> Marker | None:
+        """Return the live change within a few pixels of ``x``."""
+        reach = 6 * plot.getViewBox().viewPixelSize()[0]
+        near = [m for m in self._model.markers if abs(m.env_steps - x) <= reach]
+        return min(near, key=lambda m: abs(m.env_steps - x), default=None)

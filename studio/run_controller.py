@@ -1,0 +1,108 @@
+"""Owns one run at a time: its QThread, its Control and the state it is in."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QThread, Signal, Slot
+
+from studio.worker import Worker
+from td3core.config import RunConfig, Tunables
+from td3core.control import Control
+from td3core.events import Phase, Progress
+
+
+class RunState(StrEnum):
+    """What the window may offer now."""
+
+    IDLE = "idle"
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+
+
+class RunController(QObject):
+    """Starts, steers and ends runs. All requests go through the thread-safe Control."""
+
+    state_changed = Signal(object)
+    event_reported = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._state = RunState.IDLE
+        self._thread: QThread | None = None
+        self._worker: Worker | None = None
+        self._control: Control | None = None
+
+    @property
+    def state(self) -> RunState:
+        """The state of the current run, ``idle`` when there is none."""
+        return self._state
+
+    def start(self, config: RunConfig, tunables: Tunables, runs_dir: Path) -> None:
+        """Start a run in a thread of its own. Ignored while another one lives."""
+        if self._state is not RunState.IDLE:
+            return
+        self._set_state(RunState.STARTING)
+        self._control = Control()
+        self._thread = QThread()
+        self._thread.setObjectName("training")
+        # Torch and the environments need more than the 512 KiB some systems give a thread.
+        self._thread.setStackSize(16 * 1024 * 1024)
+        self._worker = Worker(config, tunables, self._control, runs_dir)
+        self._worker.moveToThread(self._thread)
+        self._thread.started.connect(self._worker.run)
+        self._worker.event_reported.connect(self._on_event)
+        self._worker.finished.connect(self._thread.quit)
+        self._thread.finished.connect(self._on_thread_finished)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Ask the run to pause; the state changes once it has."""
+        if self._control and self._state is RunState.RUNNING:
+            self._control.pause()
+
+    def resume(self) -> None:
+        """Let a paused run go on."""
+        if self._control and self._state is RunState.PAUSED:
+            self._control.resume()
+            self._set_state(RunState.RUNNING)
+
+    def stop(self) -> None:
+        """Ask the run to save and end."""
+        if self._control and self._state is not RunState.IDLE:
+            self._control.stop()
+            self._set_state(RunState.STOPPING)
+
+    def save(self) -> None:
+        """Ask for a checkpoint."""
+        if self._control:
+            self._control.save()
+
+    def tune(self, tunables: Tunables) -> int | None:
+        """Ask for new live settings; return the revision to wait for, ``None`` without a run."""
+        if self._control is None or self._state is RunState.STOPPING:
+            return None
+        return self._control.tune(tunables)
+
+    @Slot(object)
+    def _on_event(self, event: object) -> None:
+        if isinstance(event, Progress) and self._state is not RunState.STOPPING:
+            paused = event.phase is Phase.PAUSED
+            self._set_state(RunState.PAUSED if paused else RunState.RUNNING)
+        self.event_reported.emit(event)
+
+    @Slot()
+    def _on_thread_finished(self) -> None:
+        thread = self._thread
+        self._thread = self._worker = self._control = None
+        if thread is not None:
+            # finished() is emitted from the thread's last moments; wait() for the rest of them.
+            thread.wait()
+            thread.deleteLater()
+        self._set_state(RunState.IDLE)
+
+    def _set_state(self, state: RunState) -> None:
+        if state is not self._state:
+            self._state = state
+            self.state_changed.emit(state)

@@ -1,0 +1,142 @@
+"""Folds what a run says into what is shown. Owns all shown data; knows no widgets."""
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.series import Series
+from td3core import events
+from td3core.config import RunConfig, Tunables, spec
+
+SMOOTHED_EPISODES = 20
+_SAME_GESTURE_S = 1.5
+
+
+@dataclass(slots=True, kw_only=True)
+class Marker:
+    """A live change, drawn as a line on every plot."""
+
+    env_steps: int
+    name: str
+    old: Any
+    new: Any
+    changed_at: float
+
+    @property
+    def text(self) -> str:
+        """The change in words, for instance ``τ 0.005 → 0.01``."""
+        known = spec(Tunables, self.name)
+        return f"{known.symbol or known.label} {self.old:g} → {self.new:g}"
+
+
+class RunModel(QObject):
+    """Everything the window shows of the current run."""
+
+    run_started = Signal(object)
+    curves_changed = Signal()
+    status_changed = Signal()
+    tuned = Signal(object)
+    checkpoint_saved = Signal(object)
+    run_ended = Signal(object)
+    message_added = Signal(str, str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.run: Path | None = None
+        self.config: RunConfig | None = None
+        self.device = ""
+        self.progress: events.Progress | None = None
+        self.episodes = Series(("env_steps", "return", "smoothed", "length"))
+        self.training = Series(events.TRAINING_COLUMNS)
+        self.evaluations = Series(("env_steps", "mean", "std"))
+        self.markers: list[Marker] = []
+        self._recent: deque[float] = deque(maxlen=SMOOTHED_EPISODES)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time to the last step at the present speed, if that can be told."""
+        now = self.progress
+        if now is None or self.config is None or now.steps_per_s <= 0:
+            return None
+        # The warm-up is far faster than learning and says nothing of what is to come.
+        if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
+            return None
+        return (self.config.steps - now.env_steps) / now.steps_per_s
+
+    @Slot(object)
+    def handle(self, event: object) -> None:
+        """Take in one event of the run."""
+        match event:
+            case events.Started():
+                self._on_started(event)
+            case events.Progress():
+                self._on_progress(event)
+            case events.Evaluated():
+                self.evaluations.append((event.env_steps, event.mean, event.std))
+                best = ", best so far" if event.is_best else ""
+                text = f"Evaluation: {event.mean:.1f} ± {event.std:.1f}{best}"
+                self._say("info", text, event.env_steps)
+                self.curves_changed.emit()
+            case events.Saved():
+                self._say("info", f"Saved {event.path.name}", event.env_steps)
+                self.checkpoint_saved.emit(event)
+            case events.Tuned():
+                self._on_tuned(event)
+            case events.Warned():
+                self._say("warning", event.message, event.env_steps)
+            case events.Ended():
+                word = "finished" if event.stopped == "finished" else "stopped and saved"
+                self._say("info", f"Run {word} after {event.wall_s:.0f} s", event.env_steps)
+                self.run_ended.emit(event)
+            case events.Failed():
+                self._say("error", event.message)
+                self.run_ended.emit(event)
+
+    def _on_started(self, event: events.Started) -> None:
+        self._reset()
+        self.run, self.config = event.run, event.config
+        self.device = f"{event.device} × {event.threads}"
+        self._say("info", f"Started {event.run.name}")
+        self.run_started.emit(event)
+        self.curves_changed.emit()
+
+    def _on_progress(self, event: events.Progress) -> None:
+        self.progress = event
+        if len(event.training):
+            self.training.append(event.training)
+        for ended in event.ended:
+            self._recent.append(ended.episode_return)
+            smoothed = sum(self._recent) / len(self._recent)
+            row = (ended.env_steps, ended.episode_return, smoothed, ended.length)
+            self.episodes.append(row)
+        self.status_changed.emit()
+        if len(event.training) or event.ended:
+            self.curves_changed.emit()
+
+    def _on_tuned(self, event: events.Tuned) -> None:
+        for name, old, new in event.changes:
+            self._mark(event.env_steps, name, old, new)
+        self.tuned.emit(event)
+        self.curves_changed.emit()
+
+    def _mark(self, env_steps: int, name: str, old: Any, new: Any) -> None:
+        """Add a marker; the many small changes of one drag of a slider are one marker."""
+        now = time.monotonic()
+        last = next((m for m in reversed(self.markers) if m.name == name), None)
+        if last is not None and now - last.changed_at < _SAME_GESTURE_S:
+            last.env_steps, last.new, last.changed_at = env_steps, new, now
+        else:
+            last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=now)
+            self.markers.append(last)
+        self._say("change", last.text, env_steps)
+
+    def _say(self, level: str, text: str, env_steps: int | None = None) -> None:
+        step = "" if env_steps is None else f"step {env_steps:,}: "
+        self.message_added.emit(level, step + text)

@@ -1,0 +1,195 @@
+"""What to train: environment, preset, seed, length, and all fixed settings under Advanced."""
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from superqt import QCollapsible, QSearchableComboBox
+
+from studio.fields import Field, make_field
+from studio.theme import Theme
+from td3core.config import RunConfig, Tunables, default, make_settings, specs
+from td3core.envs import KNOWN
+from td3core.presets import Preset, load_presets
+
+FIRST_ENV = "BipedalWalker-v3"
+NO_PRESET = "Defaults of TD3"
+WELCOME = (
+    "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns in about a minute;"
+    " the walker takes under an hour. Or watch a bundled agent on the right first."
+)
+
+_OWN_PLACE = ("env", "preset", "seed", "steps")
+
+
+class SetupPanel(QWidget):
+    """The form of everything that is fixed once a run has started."""
+
+    live_defaults_changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("form_page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._presets = load_presets()
+        self._env = QSearchableComboBox()
+        self._preset = QComboBox()
+        self._about = _note("")
+        self._fields = {
+            name: make_field(name, spec, default(name))
+            for name, spec in specs(RunConfig)
+            if name not in ("env", "preset")
+        }
+        for name in ("seed", "steps"):
+            self._fields[name].widget.setObjectName(f"{name}_spin")
+        self._build()
+        self._fill_environments()
+        self._env.currentTextChanged.connect(self._on_env)
+        self._preset.currentTextChanged.connect(self._on_preset)
+        self._env.setCurrentText(FIRST_ENV)
+        self._on_env(FIRST_ENV)
+
+    def _build(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 6, 14, 8)
+        layout.setSpacing(6)
+        self.welcome = _note(WELCOME)
+        layout.addWidget(self.welcome)
+        form = _form()
+        for name, widget, label, tip in (
+            (
+                "env",
+                self._env,
+                "Environment",
+                "Type to search. Any installed Gymnasium"
+                " environment with continuous actions can be named.",
+            ),
+            ("preset", self._preset, "Preset", "Settings that are known to work."),
+        ):
+            widget.setObjectName(f"{name}_combo")
+            widget.setAccessibleName(label)
+            widget.setToolTip(tip)
+            widget.setMinimumWidth(60)
+            widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            form.addRow(label, widget)
+        form.addRow(self._about)
+        for name in ("seed", "steps"):
+            form.addRow(_label(name), self._fields[name].widget)
+        layout.addLayout(form)
+        layout.addWidget(self._advanced())
+        layout.addStretch(1)
+
+    def _advanced(self) -> QCollapsible:
+        box = self._advanced_box = QCollapsible("Advanced")
+        box.setObjectName("advanced")
+        box.setDuration(0)
+        for layout in (box.layout(), box.content().layout()):
+            if layout is not None:
+                layout.setContentsMargins(0, 2, 0, 0)
+        page = QWidget()
+        form = _form()
+        page.setLayout(form)
+        for name in self._fields:
+            if name not in _OWN_PLACE:
+                form.addRow(_label(name), self._fields[name].widget)
+        box.addWidget(page)
+        return box
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
+        self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
+
+    def _fill_environments(self) -> None:
+        """List the known environments by group; what is not installed says how to get it."""
+        model = QStandardItemModel(self)
+        group = ""
+        for known in KNOWN:
+            if known.group != group:
+                group = known.group
+                head = QStandardItem(group)
+                head.setFlags(Qt.ItemFlag.NoItemFlags)
+                model.appendRow(head)
+            item = QStandardItem(known.env_id)
+            if not known.installed:
+                item.setEnabled(False)
+                item.setToolTip(f"Not installed: pip install '{known.package}'")
+            model.appendRow(item)
+        with QSignalBlocker(self._env):
+            self._env.setModel(model)
+
+    # Values -------------------------------------------------------------------------------------
+
+    def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
+        """Return what the form describes, together with the live settings.
+
+        Raises:
+            RequestError: a value is missing or refused.
+        """
+        values: dict[str, Any] = {name: field.read() for name, field in self._fields.items()}
+        values |= {name: getattr(tunables, name) for name, _ in specs(Tunables)}
+        chosen = self._preset.currentText()
+        values |= {
+            "env": self._env.currentText().strip(),
+            "preset": chosen if chosen in self._presets else "",
+        }
+        return make_settings(values)
+
+    @Slot(str)
+    def _on_env(self, env_id: str) -> None:
+        """Offer the presets of this environment, its own one chosen."""
+        own = [p for p in self._presets.values() if p.env == env_id.strip()]
+        with QSignalBlocker(self._preset):
+            self._preset.clear()
+            self._preset.addItems([*(p.name for p in own), NO_PRESET])
+        self._on_preset(self._preset.currentText())
+
+    @Slot(str)
+    def _on_preset(self, name: str) -> None:
+        preset = self._presets.get(name)
+        self._about.setText(preset.about if preset else "")
+        self._about.setVisible(bool(preset))
+        self._show(preset)
+
+    def _show(self, preset: Preset | None) -> None:
+        values = dict(preset.values) if preset else {}
+        for name, field in self._fields.items():
+            if name != "seed":
+                self._write(field, values.get(name, default(name)))
+        live = {name: values[name] for name, _ in specs(Tunables) if name in values}
+        self.live_defaults_changed.emit(Tunables(**live))
+
+    def tunables_of_preset(self) -> Tunables:
+        """Return the live settings that the chosen preset starts with."""
+        preset = self._presets.get(self._preset.currentText())
+        values = preset.values if preset else {}
+        return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
+
+    @staticmethod
+    def _write(field: Field, value: Any) -> None:
+        with QSignalBlocker(field.widget):
+            field.write(value)
+
+
+def _form() -> QFormLayout:
+    form = QFormLayout()
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setHorizontalSpacing(8)
+    form.setVerticalSpacing(5)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return form
+
+
+def _label(name: str) -> QLabel:
+    known = dict(specs(RunConfig))[name]
+    label = QLabel(known.label)
+    label.setToolTip(known.help)
+    return label
+
+
+def _note(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setWordWrap(True)
+    label.setProperty("role", "muted")
+    return label

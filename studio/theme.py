@@ -1,0 +1,94 @@
+"""Colours and icons, light and dark, from ``resources/theme``."""
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import qtawesome
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QIcon, QPalette
+from PySide6.QtWidgets import QApplication
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """Named colours, as #rrggbb text."""
+
+    name: str
+    dark: bool
+    window: str
+    panel: str
+    field: str
+    border: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    good: str
+    warn: str
+    bad: str
+    grid: str
+    curve_1: str
+    curve_2: str
+    curve_3: str
+    curve_raw: str
+    curve_eval: str
+    marker: str
+
+    def icon(self, name: str, colour: str | None = None) -> QIcon:
+        """Return a Material Design icon in the theme's text colour, or another one."""
+        # The colour of disabled icons has to be given, or they look enabled.
+        found: QIcon = qtawesome.icon(
+            f"mdi6.{name}", color=colour or self.text, color_disabled=self.muted
+        )
+        return found
+
+
+def load_theme(name: str) -> Theme:
+    """Return the theme called ``light`` or ``dark``."""
+    text = (files("resources") / "theme" / f"{name}.toml").read_text("utf-8")
+    return Theme(**tomllib.loads(text))
+
+
+def system_theme(app: QApplication) -> str:
+    """Return the name of the theme that matches the desktop's own."""
+    dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+    return "dark" if dark else "light"
+
+
+def apply_theme(app: QApplication, theme: Theme) -> None:
+    """Dress the whole application."""
+    app.setStyle("Fusion")
+    app.setPalette(_palette(theme))
+    folder = files("resources")
+    style = (folder / "theme" / "style.qss").read_text("utf-8")
+    arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
+    colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
+    app.setStyleSheet(Template(style).substitute(colours, arrow_down=arrow))
+
+
+def _palette(theme: Theme) -> QPalette:
+    palette, role = QPalette(), QPalette.ColorRole
+    for target, colour in {
+        role.Window: theme.window,
+        role.WindowText: theme.text,
+        role.Base: theme.field,
+        role.AlternateBase: theme.panel,
+        role.Text: theme.text,
+        role.Button: theme.field,
+        role.ButtonText: theme.text,
+        role.BrightText: theme.bad,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.ToolTipBase: theme.panel,
+        role.ToolTipText: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Link: theme.accent,
+        role.Mid: theme.border,
+    }.items():
+        palette.setColor(target, QColor(colour))
+    for target in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, target, QColor(theme.muted))
+    return palette
