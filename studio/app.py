@@ -18,6 +18,10 @@ from td3core.runs import default_runs_dir
 
 log = logging.getLogger(__name__)
 
+SWITCH_INTERVAL_S = 0.0005
+"""Threads take turns this often instead of every 5 ms. Without it the pure Python of the warm-up
+and of the environments keeps the window waiting for up to 300 ms."""
+
 
 def build_window(runs_dir: Path) -> MainWindow:
     """Build the whole window without showing it. Needs a QApplication."""
@@ -36,9 +40,7 @@ def run(runs_dir: Path | None = None) -> int:
     if sys.platform == "win32":
         # There torch's libraries cannot be loaded any more once Qt's are (torch issue 166628).
         load_engine_in_background().join()
-    # Threads take turns every 0.5 ms instead of every 5: without it the Python of the warm-up and
-    # of the environments keeps the window waiting for up to 300 ms.
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     app = QApplication(sys.argv[:1])
     app.setApplicationName("TD3 Studio")
     app.setDesktopFileName("td3-studio")

@@ -22,7 +22,7 @@ _LARGEST = 2**31 - 1
 
 
 class NumberBox(QDoubleSpinBox):
-    """A box for numbers from 1e-6 to 1e6 that shows four digits and takes 3e-4 as well."""
+    """A box for numbers of any size that shows as few digits as it can and takes 3e-4 as well."""
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class NumberBox(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:  # noqa: N802
         """Show a number in as few digits as it needs."""
-        return f"{value:.0f}" if self._whole else f"{value:.4g}"
+        return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
         """Read a number in any usual notation."""
@@ -116,14 +116,16 @@ def to_slider(spec: Spec, value: float, ticks: int) -> int:
 
 
 def from_slider(spec: Spec, position: int, ticks: int) -> float:
-    """Return the value at a slider position, rounded to three leading digits."""
+    """Return the value at a slider position, rounded to about a thousandth of the range."""
+    if position in (0, ticks):
+        return float(spec.slider_range[bool(position)])
     low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
     at = low + (high - low) * position / ticks
     if spec.scale == "log":
         return float(f"{10**at:.3g}")
     if spec.scale == "complement":
         return 1.0 - float(f"{10**-at:.3g}")
-    return float(f"{at:.4g}") if high - low < 0.1 else float(f"{at:.3g}")
+    return round(at, 3 - math.floor(math.log10(high - low)))
 
 
 def _stretched(spec: Spec, value: float) -> float:

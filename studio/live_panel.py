@@ -3,7 +3,15 @@
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from studio.fields import NumberBox, from_slider, to_slider
 from td3core.config import Spec, Tunables, specs
@@ -54,6 +62,7 @@ class LiveRow(QWidget):
         self.spin.setFixedWidth(76)
         self.spin.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.show_pending(False)
+        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(1)

@@ -133,9 +133,9 @@ class MainWindow(QMainWindow):
             "log": self._dock("log", "Log", self.log, bottom),
         }
         self._docks["log"].hide()
-        menu = QMenu(self)
-        menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
-        self._actions["panels"].setMenu(menu)
+        self.panels_menu = QMenu(self)
+        self.panels_menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
+        self._actions["panels"].setMenu(self.panels_menu)
         columns = [self._docks["setup"], self._docks["replay"]]
         self.resizeDocks(columns, [276, 304], Qt.Orientation.Horizontal)
         rows = [self._docks["setup"], self._docks["live"]]

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyqtgraph as pg
-from pyqtgraph.exporters import ImageExporter, SVGExporter
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QLabel,
     QMenu,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -28,6 +29,9 @@ from studio.theme import Theme
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
+
+_PRINT_SCALE = 2
+"""Pictures are exported at twice the size on screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,10 @@ class PlotCard(QWidget):
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._marks = pg.VTickGroup(yrange=(0.0, 1.0))
+        self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
         self._hair = pg.InfiniteLine(angle=90, movable=False)
         self._hair.hide()
-        self.plot.addItem(self._marks, ignoreBounds=True)
+        self.plot.addItem(self.marks, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
         self._readout = QLabel()
@@ -81,7 +85,7 @@ class PlotCard(QWidget):
         self._build(title, about, log_button)
 
     def _make_plot(self, name: str, title: str) -> pg.PlotWidget:
-        plot = pg.PlotWidget()
+        plot = pg.PlotWidget(axisItems={side: ShortAxis(side) for side in ("left", "bottom")})
         plot.setObjectName(name)
         plot.setAccessibleName(f"{title} plot")
         plot.setMinimumSize(120, 90)
@@ -92,8 +96,6 @@ class PlotCard(QWidget):
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
             (axis.setWidth if side == "left" else axis.setHeight)(size)
-        plot.getAxis("bottom").tickStrings = short_ticks
-        plot.getAxis("left").tickStrings = short_ticks
         plot.scene().sigMouseMoved.connect(self._on_mouse)
         plot.getViewBox().sigXRangeChanged.connect(self.view_changed)
         plot.viewport().installEventFilter(self)
@@ -113,9 +115,11 @@ class PlotCard(QWidget):
         bar = QHBoxLayout()
         bar.setContentsMargins(10, 6, 4, 0)
         bar.setSpacing(4)
-        for widget in (heading, self._legend, self._readout):
-            bar.addWidget(widget)
-        bar.insertStretch(2)
+        # A long legend must not make one plot wider than its neighbour.
+        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        bar.addWidget(heading)
+        bar.addWidget(self._legend, 1)
+        bar.addWidget(self._readout)
         if log_button:
             log = self._tool("math-log", "Logarithmic scale", checkable=True)
             log.toggled.connect(self._set_log)
@@ -170,7 +174,7 @@ class PlotCard(QWidget):
             if len(x):
                 drawn.append(curve)
         self._show_axes(bool(drawn))
-        self._marks.setXVals(list(marks))
+        self.marks.setXVals(list(marks))
         self._legend.setText(self._legend_text(drawn))
         if steps:
             self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
@@ -202,7 +206,7 @@ class PlotCard(QWidget):
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
                 item.setSymbolBrush(colour)
                 item.setSymbolPen(None)
-        self._marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
+        self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
         for button, icon in self._tools.items():
             button.setIcon(theme.icon(icon, theme.muted))
@@ -273,12 +277,29 @@ class PlotCard(QWidget):
             if path.suffix == ".csv":
                 self._write_csv(path)
                 return
-            # The exporters drop some errors; an unwritable file has to be noticed here.
+            # Qt's writers keep silent about a file that cannot be written.
             path.touch()
-            exporter = ImageExporter if path.suffix == ".png" else SVGExporter
-            exporter(self.plot.plotItem).export(str(path))
+            self._paint_to(path)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+
+    def _paint_to(self, path: Path) -> None:
+        size = self.plot.size()
+        target: QSvgGenerator | QImage
+        if path.suffix == ".svg":
+            target = QSvgGenerator()
+            target.setFileName(str(path))
+            target.setSize(size)
+            target.setViewBox(self.plot.rect())
+            target.setTitle(self._title)
+        else:
+            target = QImage(_PRINT_SCALE * size, QImage.Format.Format_RGB32)
+            target.setDevicePixelRatio(_PRINT_SCALE)
+        painter = QPainter(target)
+        self.plot.render(painter, QRectF(self.plot.rect()))
+        painter.end()
+        if isinstance(target, QImage):
+            target.save(str(path))
 
     def _write_csv(self, path: Path) -> None:
         """Write every row of every series shown, not the thinned curves."""
@@ -292,9 +313,16 @@ class PlotCard(QWidget):
                     writer.writerows(series.rows().tolist())
 
 
-def short_ticks(values: Sequence[float], scale: float, spacing: float) -> list[str]:
-    """Label ticks as 500, 20k, 1.5M: short enough for four plots side by side."""
-    return [_short(value * scale, spacing * scale) for value in values]
+class ShortAxis(pg.AxisItem):  # type: ignore[misc]
+    """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
+
+    def tickStrings(  # noqa: N802
+        self, values: Sequence[float], scale: float, spacing: float | None
+    ) -> list[str]:
+        """Label these ticks; on a logarithmic axis the values are exponents."""
+        if self.logMode or spacing is None:
+            return [f"{10**value:.0e}".replace("e-0", "e-").replace("e+0", "e") for value in values]
+        return [_short(value * scale, spacing * scale) for value in values]
 
 
 def _short(value: float, spacing: float) -> str:

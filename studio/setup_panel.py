@@ -17,7 +17,7 @@ FIRST_ENV = "BipedalWalker-v3"
 NO_PRESET = "Defaults of TD3"
 WELCOME = (
     "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns in about a minute;"
-    " the walker takes under an hour. Or watch a bundled agent on the right first."
+    " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
 _OWN_PLACE = ("env", "preset", "seed", "steps")

@@ -6,7 +6,7 @@ they mean is JSON in the header. Nothing is ever unpickled, so no code in a file
 
 import json
 import os
-import tempfile
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -84,15 +84,15 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace ``path`` by ``data``: readers see the old file or the new one, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with half.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        half.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        half.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
 

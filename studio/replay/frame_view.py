@@ -1,0 +1,82 @@
+"""The picture in the replay pane."""
+
+from PySide6.QtCore import QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import QBrush, QImage, QPainter, QPaintEvent, QPalette, QTransform
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+_RADIUS = 8.0
+_MARGIN = 16
+
+
+class FrameView(QWidget):
+    """Shows the latest picture as large as it fits, or a calm sentence when there is none."""
+
+    def __init__(self, placeholder: str) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        self._scaled: QImage | None = None
+        self._placeholder = placeholder
+        self.setMinimumSize(160, 110)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    @property
+    def image(self) -> QImage | None:
+        """The picture shown, in its own size."""
+        return self._image
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Ask for the shape that most environments draw."""
+        return QSize(300, 200)
+
+    def show_image(self, image: QImage) -> None:
+        """Show a picture."""
+        self._image, self._scaled = image, None
+        self.update()
+
+    def show_text(self, text: str) -> None:
+        """Show a sentence instead of a picture."""
+        self._image, self._scaled, self._placeholder = None, None, text
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw picture or sentence."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self._image is None:
+            self._paint_text(painter)
+        else:
+            self._paint_image(painter, self._image)
+        painter.end()
+
+    def _paint_text(self, painter: QPainter) -> None:
+        painter.setBrush(self.palette().brush(QPalette.ColorRole.Base))
+        painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+        painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+        inner = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        painter.drawText(
+            inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self._placeholder
+        )
+
+    def _paint_image(self, painter: QPainter, image: QImage) -> None:
+        ratio = self.devicePixelRatioF()
+        fitted = image.size().scaled(
+            (QSizeF(self.size()) * ratio).toSize(), Qt.AspectRatioMode.KeepAspectRatio
+        )
+        if self._scaled is None or self._scaled.size() != fitted:
+            # Scaled before painting: the painter's own filter is coarse when it shrinks.
+            self._scaled = image.scaled(
+                fitted,
+                Qt.AspectRatioMode.IgnoreAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        # On whole pixels of the screen, or the edge would mix with the edge opposite.
+        left = int((self.width() * ratio - fitted.width()) / 2) / ratio
+        top = int((self.height() * ratio - fitted.height()) / 2) / ratio
+        target = QRectF(left, top, fitted.width() / ratio, fitted.height() / ratio)
+        brush = QBrush(self._scaled)
+        place = QTransform.fromTranslate(target.x(), target.y())
+        brush.setTransform(place.scale(1 / ratio, 1 / ratio))
+        painter.setBrush(brush)
+        painter.drawRoundedRect(target, _RADIUS, _RADIUS)

@@ -1,0 +1,115 @@
+"""How long the window keeps a person waiting while it trains and replays.
+
+    .venv/bin/python tests/benchmarks/window_gaps.py [--env BipedalWalker-v3] [--seconds 30]
+
+Opens the real window, starts a run, plays a bundled agent beside it, and measures the time between
+two turns of the window's event loop (a 1 ms timer). Prints one row for each phase of the run.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
+
+from studio.app import SWITCH_INTERVAL_S, build_window
+from studio.run_controller import RunState
+from td3core.events import Phase, Progress
+
+
+class Gaps:
+    """Times between two firings of a timer, gathered by the phase the run was in."""
+
+    def __init__(self) -> None:
+        self.phase = "idle"
+        self.by_phase: dict[str, list[float]] = defaultdict(list)
+        self._last = time.perf_counter()
+        self._timer = QTimer()
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(1)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start()
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self.by_phase[self.phase].append(1000 * (now - self._last))
+        self._last = now
+
+    def note(self, event: object) -> None:
+        """Follow the run from phase to phase."""
+        if isinstance(event, Progress):
+            self.phase = str(event.phase)
+
+
+def spin(seconds: float) -> None:
+    """Let the event loop turn for a while."""
+    loop = QEventLoop()
+    QTimer.singleShot(int(1000 * seconds), loop.quit)
+    loop.exec()
+
+
+def main() -> None:
+    """Run the measurement and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--env", default="BipedalWalker-v3")
+    parser.add_argument("--seconds", type=float, default=30, help="time given to learning")
+    parser.add_argument("--warm-up", type=int, default=60_000, help="steps of warm-up")
+    parser.add_argument("--no-replay", action="store_true")
+    chosen = parser.parse_args()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    with tempfile.TemporaryDirectory() as folder:
+        QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
+        app = QApplication([])
+        window = build_window(Path(folder) / "runs")
+        window.show()
+        spin(0.5)
+        window.findChild(QComboBox, "env_combo").setCurrentText(chosen.env)
+        window.findChild(QSpinBox, "field_learning_starts").setValue(chosen.warm_up)
+        window.findChild(QSpinBox, "field_eval_interval").setValue(1000)
+        window.findChild(QSpinBox, "field_eval_episodes").setValue(3)
+        # Loading torch is a start-up matter, measured apart.
+        import td3core.loop  # noqa: F401
+
+        if not chosen.no_replay:
+            window.findChild(QAbstractButton, "replay_play_button").click()
+            spin(4)
+        gaps = Gaps()
+        window.controller.event_reported.connect(gaps.note)
+        window.findChild(QAbstractButton, "train_button").click()
+        frames: list[object] = []
+        window.replay.player.frame_ready.connect(frames.append)
+        began = time.perf_counter()
+        while gaps.phase in ("idle", str(Phase.WARM_UP)):
+            spin(0.2)
+        spin(chosen.seconds)
+        speed = window.model.progress.steps_per_s
+        frame_rate = len(frames) / (time.perf_counter() - began)
+        window.controller.stop()
+        while window.controller.state is not RunState.IDLE:
+            spin(0.05)
+        window.close()
+        report(gaps, chosen, speed, frame_rate)
+        app.quit()
+
+
+def report(gaps: Gaps, chosen: argparse.Namespace, speed: float, frame_rate: float) -> None:
+    """Print the table."""
+    print(f"{chosen.env}: {speed:.0f} steps/s while learning, replay at {frame_rate:.0f} frames/s\n")
+    print("| phase | turns | median ms | p99 ms | max ms |\n|---|---|---|---|---|")
+    for phase in (Phase.WARM_UP, Phase.LEARNING, Phase.EVALUATING):
+        values = gaps.by_phase[str(phase)]
+        if values:
+            median, p99 = np.percentile(values, (50, 99))
+            print(f"| {phase} | {len(values)} | {median:.1f} | {p99:.1f} | {max(values):.1f} |")
+
+
+if __name__ == "__main__":
+    main()

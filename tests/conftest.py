@@ -1,0 +1,89 @@
+"""What every test stands on: no screen, a runs folder of its own, nothing left running."""
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["SDL_VIDEODRIVER"] = "dummy"
+os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+_RUNS = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
+os.environ["TD3_STUDIO_RUNS"] = _RUNS.name
+
+import psutil  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+from tests.scripted import Script, register_fixed, registered  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+GRACE_S = 2.0
+
+# Repeatable by default; `--hypothesis-profile=explore` looks for new examples.
+_SHARED = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+settings.register_profile("repeatable", derandomize=True, database=None, **_SHARED)
+settings.register_profile("explore", max_examples=1000, **_SHARED)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scripted_environments() -> Iterator[None]:
+    with register_fixed():
+        yield
+    _RUNS.cleanup()
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[[Script], str]]:
+    """Give a script an environment id for the length of one test."""
+    with registered() as register:
+        yield register
+
+
+@pytest.fixture
+def root() -> Path:
+    """Return the folder of the project, where sub-processes have to run."""
+    return ROOT
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    """Return a folder of runs that does not exist yet."""
+    return tmp_path / "runs"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    """Fail a test that leaves behind a thread or a child process."""
+    threads, children = _threads(), _children()
+    yield
+    end = time.monotonic() + GRACE_S
+    while (left := (_threads() - threads) | (_children() - children)) and time.monotonic() < end:
+        time.sleep(0.01)
+    if left:
+        pytest.fail(f"the test left running: {', '.join(sorted(map(str, left)))}")
+
+
+def _threads() -> set[object]:
+    found = set(threading.enumerate())
+    # A thread that Python did not start stays listed after its end; ask the system about it.
+    foreign = {t for t in found if isinstance(t, threading._DummyThread)}
+    if foreign:
+        alive = {t.id for t in psutil.Process().threads()}
+        found -= {t for t in foreign if t.native_id not in alive}
+    return found
+
+
+def _children() -> set[object]:
+    return {child for child in psutil.Process().children(recursive=True) if _matters(child)}
+
+
+def _matters(child: psutil.Process) -> bool:
+    try:
+        tracker = any("multiprocessing.resource_tracker" in part for part in child.cmdline())
+        return not tracker and child.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,323 @@
+"""Files that are not what they claim to be: each refused with a sentence, never opened halfway."""
+
+import json
+import pickle
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save as serialise
+
+from td3core import checkpoint
+from td3core.errors import RequestError
+from tests.core.helpers import batch, make_agent, make_header, write_checkpoint
+
+META = "td3_studio"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return the bytes of a good checkpoint."""
+    path, agent = tmp_path_factory.mktemp("whole") / "a.safetensors", make_agent()
+    agent.update(batch())
+    agent.update(batch())
+    checkpoint.save(path, make_header(path), agent.state())
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def spot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where damaged files are put."""
+    return tmp_path_factory.mktemp("damaged") / "agent.safetensors"
+
+
+def refusal(path: Path, read: Callable[[Path], object] = checkpoint.load) -> str:
+    with pytest.raises(RequestError) as caught:
+        read(path)
+    said = str(caught.value)
+    assert said.startswith(path.name)
+    assert "\n" not in said
+    return said
+
+
+def read_or_refuse(path: Path, data: bytes) -> bool:
+    """Return True if the damaged file still reads as a checkpoint."""
+    path.write_bytes(data)
+    try:
+        checkpoint.read_header(path)
+        found = checkpoint.load(path)
+    except RequestError as problem:
+        assert str(problem).startswith(path.name)
+        return False
+    action = found.policy()(np.zeros(3, np.float32))
+    assert np.isfinite(action).all()
+    return True
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_a_checkpoint_cut_short_anywhere_is_refused(
+    whole: bytes, spot: Path, data: st.DataObject
+) -> None:
+    length = data.draw(st.integers(0, len(whole) - 1) | st.integers(0, 200))
+    spot.write_bytes(whole[:length])
+    refusal(spot)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_a_checkpoint_with_bytes_changed_is_read_or_refused_and_nothing_else_happens(
+    whole: bytes, spot: Path, data: st.DataObject
+) -> None:
+    head = struct.unpack("<Q", whole[:8])[0]
+    # Most of the interest is in the first part: lengths, names, shapes and settings.
+    place = st.integers(0, 7) | st.integers(8, head) | st.integers(0, len(whole) - 1)
+    damaged = bytearray(whole)
+    for at, value in data.draw(st.lists(st.tuples(place, st.integers(0, 255)), min_size=1)):
+        damaged[at] = value
+    read_or_refuse(spot, bytes(damaged))
+
+
+@settings(max_examples=100)
+@given(junk=st.binary(max_size=300))
+def test_bytes_from_anywhere_are_refused(spot: Path, junk: bytes) -> None:
+    spot.write_bytes(junk)
+    refusal(spot)
+
+
+def test_a_changed_weight_is_noticed(whole: bytes, spot: Path) -> None:
+    # The last bytes of the file are numbers: nothing but a check sum can tell.
+    damaged = bytearray(whole)
+    for at in range(len(whole) - 64, len(whole)):
+        damaged[at] ^= 0x01
+    spot.write_bytes(bytes(damaged))
+    refusal(spot)
+
+
+class Bomb:
+    """Would create a file if it were ever unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_by_the_name_of_a_checkpoint_is_refused_and_never_run(
+    tmp_path: Path, protocol: int
+) -> None:
+    path, trace = tmp_path / "agent.safetensors", tmp_path / "it ran"
+    path.write_bytes(pickle.dumps(Bomb(trace), protocol=protocol))
+    assert "not a readable checkpoint" in refusal(path)
+    refusal(path, checkpoint.read_header)
+    assert not trace.exists()
+    pickle.loads(path.read_bytes())
+    assert trace.exists(), "the pickle is armed"
+
+
+def test_a_torch_file_by_the_name_of_a_checkpoint_is_refused(tmp_path: Path) -> None:
+    import torch
+
+    path = tmp_path / "agent.safetensors"
+    torch.save(make_agent().actor.state_dict(), path)
+    assert "not a readable checkpoint" in refusal(path)
+
+
+def test_an_empty_file_is_refused(spot: Path) -> None:
+    spot.write_bytes(b"")
+    assert "not a readable checkpoint" in refusal(spot)
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"format": "pt"}, {META: "no JSON"}, {META: "[]"}])
+def test_a_safetensors_file_of_another_program_is_refused(
+    spot: Path, metadata: dict[str, str] | None
+) -> None:
+    spot.write_bytes(serialise({"weight": np.zeros((2, 2), np.float32)}, metadata=metadata))
+    assert "not written by TD3 Studio" in refusal(spot)
+
+
+# What the header says ---------------------------------------------------------------------------
+
+
+def meaning_of(whole: bytes) -> dict[str, Any]:
+    head = struct.unpack("<Q", whole[:8])[0]
+    found: dict[str, Any] = json.loads(json.loads(whole[8 : 8 + head])["__metadata__"][META])
+    return found
+
+
+def rewritten(path: Path, whole: bytes, keys: str, value: Any) -> Path:
+    """Write a checkpoint of which one entry of the header, ``a.b.c``, has another value."""
+    meaning = meaning_of(whole)
+    *outer, last = keys.split(".")
+    inner = meaning
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+    text = json.dumps(meaning)
+    path.write_bytes(serialise(make_agent().state(), metadata={META: text}))
+    return path
+
+
+def test_a_header_rewritten_as_it_was_still_reads(whole: bytes, spot: Path) -> None:
+    checkpoint.load(rewritten(spot, whole, "created", meaning_of(whole)["created"]))
+
+
+@pytest.mark.parametrize("schema", [2, 99, 10**30])
+def test_a_checkpoint_of_a_newer_schema_is_refused_as_such(
+    whole: bytes, spot: Path, schema: int
+) -> None:
+    said = refusal(rewritten(spot, whole, "schema", schema))
+    assert "newer TD3 Studio" in said
+    assert "Update" in said
+
+
+BIG = 10**400
+INFINITE = float("inf")
+WRONG: list[tuple[str, Any]] = [
+    ("schema", "one"),
+    ("schema", None),
+    ("schema", INFINITE),
+    ("config", None),
+    ("config", [1]),
+    ("config.env", ""),
+    ("config.env", 5),
+    ("config.steps", -1),
+    ("config.actor_hidden", "wide"),
+    ("config.actor_hidden", [16]),
+    ("config.unheard_of", 1),
+    ("tunables", 3),
+    ("tunables.tau", 7),
+    ("tunables.tau", BIG),
+    ("env", None),
+    ("env", {}),
+    ("env.obs_dim", 4),
+    ("env.obs_dim", "3"),
+    ("env.obs_dim", 3.0),
+    ("env.obs_dim", None),
+    ("env.obs_dim", INFINITE),
+    ("env.act_dim", 0),
+    ("env.act_dim", -2),
+    ("env.act_dim", "2"),
+    ("env.action_low", None),
+    ("env.action_low", ["low", 0.0]),
+    ("env.action_low", [BIG, 0.0]),
+    ("env.action_low", []),
+    ("env.unheard_of", 1),
+    ("counters", None),
+    ("counters", [1, 2]),
+    ("counters.env_steps", "many"),
+    ("counters.unheard_of", 1),
+    ("evaluation", "good"),
+    ("evaluation", [1]),
+    ("evaluation.returns", []),
+    ("evaluation.returns", [None]),
+    ("evaluation.returns", [BIG, 1.0]),
+    ("evaluation.lengths", [INFINITE, 1]),
+    ("evaluation.seed", "x"),
+    ("evaluation.seed", INFINITE),
+]
+
+
+@pytest.mark.parametrize(("keys", "value"), WRONG, ids=lambda part: str(part)[:24])
+def test_a_header_that_makes_no_sense_is_refused(
+    whole: bytes, spot: Path, keys: str, value: Any
+) -> None:
+    refusal(rewritten(spot, whole, keys, value))
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200)
+@given(data=st.data(), value=ANY_JSON)
+def test_any_value_in_any_place_of_the_header_is_read_or_refused(
+    whole: bytes, spot: Path, data: st.DataObject, value: Any
+) -> None:
+    meaning = meaning_of(whole)
+    places = [*meaning, *(f"{k}.{n}" for k, v in meaning.items() if isinstance(v, dict) for n in v)]
+    read_or_refuse(spot, rewritten(spot, whole, data.draw(st.sampled_from(places)), value).read_bytes())
+
+
+# What the tensors are ---------------------------------------------------------------------------
+
+
+def with_tensors(path: Path, **changes: Any) -> Path:
+    """Write a checkpoint some of whose tensors are changed, or left out where None."""
+    state = make_agent().state() | {name.replace("__", "."): v for name, v in changes.items()}
+    kept = {name: array for name, array in state.items() if array is not None}
+    checkpoint.save(path, make_header(path), kept)
+    return path
+
+
+NETWORKS = ["actor", "actor_target", "critic1", "critic1_target", "critic2", "critic2_target"]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("part", ["0__weight", "2__bias"])
+def test_a_missing_tensor_is_named(spot: Path, network: str, part: str) -> None:
+    said = refusal(with_tensors(spot, **{f"{network}__{part}": None}))
+    assert f"lacks the tensor {network}.{part.replace('__', '.')}" in said
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("shape", [(8,), (8, 9), (5, 8), (0, 0), (1, 8, 8)])
+def test_a_tensor_of_another_shape_is_named_with_both_shapes(
+    spot: Path, network: str, shape: tuple[int, ...]
+) -> None:
+    said = refusal(with_tensors(spot, **{f"{network}__1__weight": np.zeros(shape, np.float32)}))
+    assert f"{network}.1.weight of shape {shape}" in said
+    assert "(8, 8)" in said
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_an_actor_whose_weights_are_not_numbers_is_refused(spot: Path, bad: float) -> None:
+    weight = np.zeros((8, 8), np.float32)
+    weight[3, 4] = bad
+    assert "actor.1.weight" in refusal(with_tensors(spot, actor__1__weight=weight))
+
+
+@pytest.mark.parametrize("network", NETWORKS[1:])
+def test_any_network_whose_weights_are_not_numbers_is_refused(spot: Path, network: str) -> None:
+    weight = np.full((8, 8), np.nan, np.float32)
+    assert f"{network}.1.weight" in refusal(with_tensors(spot, **{f"{network}__1__weight": weight}))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.bool_])
+def test_an_actor_in_another_precision_is_refused(spot: Path, dtype: Any) -> None:
+    assert refusal(with_tensors(spot, actor__1__weight=np.zeros((8, 8), dtype)))
+
+
+def test_a_critic_in_another_precision_is_refused(spot: Path) -> None:
+    assert refusal(with_tensors(spot, critic1__1__weight=np.zeros((8, 8), np.float64)))
+
+
+@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3", "F8_E5M2", "F8_E8M0"])
+def test_a_tensor_of_a_kind_numpy_does_not_know_is_refused(
+    whole: bytes, spot: Path, kind: str
+) -> None:
+    head = struct.unpack("<Q", whole[:8])[0]
+    entries = json.loads(whole[8 : 8 + head])
+    words = entries["generator.smoothing"]
+    words["dtype"], words["shape"] = kind, [24 if kind == "BF16" else 48]
+    text = json.dumps(entries).encode()
+    spot.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + head :])
+    refusal(spot)
+
+
+def test_a_checkpoint_of_other_layers_than_it_says_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, make_header(path, actor_hidden=(8,)), make_agent().state())
+    refusal(path)
+    write_checkpoint(path)
+    checkpoint.load(path)

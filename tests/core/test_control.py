@@ -1,0 +1,71 @@
+import threading
+
+from td3core.config import Tunables
+from td3core.control import Control
+
+
+def test_a_new_control_asks_for_nothing() -> None:
+    control = Control()
+    assert not control.waiting
+    orders = control.take()
+    assert (orders.tunables, orders.revision) == (None, 0)
+    assert not (orders.save or orders.pause or orders.stop or control.stopping)
+
+
+def test_the_latest_of_several_settings_wins_and_revisions_count_them_all() -> None:
+    control, latest = Control(), Tunables(tau=0.3)
+    assert [control.tune(Tunables(tau=0.1)), control.tune(latest)] == [1, 2]
+    assert control.waiting
+    orders = control.take()
+    assert orders.tunables is latest
+    assert orders.revision == 2
+
+
+def test_settings_and_saves_are_taken_once_while_pause_and_stop_last() -> None:
+    control = Control()
+    control.tune(Tunables())
+    control.save()
+    control.pause()
+    control.stop()
+    first, second = control.take(), control.take()
+    assert (first.tunables, first.save, first.pause, first.stop) == (Tunables(), True, True, True)
+    assert (second.tunables, second.save, second.pause, second.stop) == (None, False, True, True)
+    assert not control.waiting
+    assert control.stopping
+
+
+def test_resume_takes_a_pause_back() -> None:
+    control = Control()
+    control.pause()
+    control.take()
+    control.resume()
+    assert control.waiting
+    assert not control.take().pause
+
+
+def test_every_request_wakes_a_run_that_waits() -> None:
+    control = Control()
+    requests = [control.resume, control.save, control.stop, lambda: control.tune(Tunables())]
+    for request in requests:
+        control.take()
+        woken = threading.Event()
+
+        def wait(woken: threading.Event = woken) -> None:
+            control.wait()
+            woken.set()
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        request()
+        assert woken.wait(5)
+        thread.join(5)
+
+
+def test_a_request_made_before_the_run_waits_is_not_lost() -> None:
+    control = Control()
+    control.take()
+    control.resume()
+    thread = threading.Thread(target=control.wait)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()

@@ -1,0 +1,115 @@
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import tomli_w
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from td3core.config import RunConfig, Tunables, make_settings, specs
+from td3core.envs import KNOWN
+from td3core.errors import RequestError
+from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
+
+NAMES = sorted(p.name[:-5] for p in (files("resources") / "presets").iterdir() if "toml" in p.name)
+
+
+def test_every_preset_file_is_loaded_in_alphabetical_order() -> None:
+    assert sorted(load_presets()) == NAMES
+    assert list(load_presets()) == sorted(load_presets(), key=str.lower)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_is_made_of_valid_settings_for_a_known_environment(name: str) -> None:
+    preset = load_presets()[name]
+    assert preset.env in {known.env_id for known in KNOWN}
+    assert preset.about.endswith(".")
+    config, _ = make_settings({**preset.values, "env": preset.env})
+    assert config.learning_starts < config.steps <= 1_000_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
+    preset = load_presets()[name]
+    config, tunables = compose(preset.env, None, {})
+    assert config.preset == name
+    assert config.env == preset.env
+    for key, value in preset.values.items():
+        found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_values_that_are_given_win_over_the_preset_and_leave_the_rest() -> None:
+    config, tunables = compose("Pendulum-v1", None, {"gamma": 0.5, "steps": 123})
+    assert (tunables.gamma, config.steps) == (0.5, 123)
+    assert (tunables.actor_lr, config.actor_hidden) == (1e-3, (64, 64))
+
+
+def test_a_preset_may_be_named_for_another_environment() -> None:
+    config, tunables = compose("Swimmer-v5", "Pendulum-v1", {})
+    assert (config.env, config.preset) == ("Swimmer-v5", "Pendulum-v1")
+    assert tunables.gamma == 0.98
+
+
+def test_an_environment_without_a_preset_gets_the_defaults() -> None:
+    assert preset_for("Swimmer-v5") is None
+    config, tunables = compose("Swimmer-v5", None, {})
+    assert (config, tunables) == (RunConfig(env="Swimmer-v5"), Tunables())
+
+
+def test_an_unknown_preset_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(RequestError, match=r"'Pendulum'.*Pendulum-v1"):
+        compose("Pendulum-v1", "Pendulum", {})
+
+
+ANY_ENV = "name = 'a'\nenv = 'b'\n"
+NOT_PRESETS = {
+    "empty": ("", "name"),
+    "no environment": ("name = 'a'", "env"),
+    "settings are a number": (ANY_ENV + "settings = 5", "not a preset"),
+    "settings are pairs": (ANY_ENV + "settings = [[1, 2]]", "setting"),
+    "out of range": (ANY_ENV + "[settings]\ntau = 7", "tau cannot be 7; it takes .*0 to 1"),
+    "unknown setting": (ANY_ENV + "[settings]\ntua = 0.1", "'tua'.*tau"),
+    "wrong type": (ANY_ENV + "[settings]\ntau = true", "tau cannot be True"),
+    "environment is empty": ("name = 'a'\nenv = ''", "env is empty"),
+    "torn": ("name = 'a", "not a preset"),
+    "deeply nested": (ANY_ENV + "x = " + "[" * 10_000, "not a preset"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), NOT_PRESETS.values(), ids=NOT_PRESETS)
+def test_a_preset_that_is_not_one_is_refused_with_the_reason(text: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        parse_preset(text)
+
+
+def read_or_refuse(text: str) -> None:
+    try:
+        preset = parse_preset(text)
+    except RequestError as problem:
+        assert str(problem)
+    else:
+        assert isinstance(preset, Preset)
+        make_settings({**preset.values, "env": preset.env})
+
+
+@given(st.text())
+@example("name = 1\nenv = 2")
+@example("\x00")
+def test_garbage_text_is_refused_and_nothing_else_happens(text: str) -> None:
+    read_or_refuse(text)
+
+
+LEAVES = st.booleans() | st.integers(-(10**12), 10**12) | st.floats() | st.text(max_size=5)
+VALUES = LEAVES | st.lists(LEAVES, max_size=3) | st.dictionaries(st.text(max_size=5), LEAVES)
+KEYS = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
+
+
+@given(
+    settings=st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), VALUES, max_size=4),
+    rest=st.fixed_dictionaries({}, optional={"name": VALUES, "env": VALUES, "about": VALUES}),
+)
+def test_any_toml_is_either_a_preset_or_refused(
+    settings: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    read_or_refuse(tomli_w.dumps({**rest, "settings": settings}))

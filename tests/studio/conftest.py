@@ -1,0 +1,45 @@
+"""Windows that leave nothing behind, and no trace in the user's own settings."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QWidget
+
+from studio.app import build_window
+from studio.main_window import MainWindow
+from studio.run_controller import RunState
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path: Path) -> None:
+    QSettings.setPath(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings")
+    )
+
+
+@pytest.fixture
+def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
+    """The whole window, shown, over an empty runs folder."""
+    # Not given to qtbot: that would close it, and so ask about its run, before the run is ended.
+    window = build_window(tmp_path / "runs")
+    window.show()
+    yield window
+    if window.controller.state is not RunState.IDLE:
+        window.controller.stop()
+        qtbot.waitUntil(lambda: window.controller.state is RunState.IDLE, timeout=30_000)
+    window.close()
+    window.deleteLater()
+
+
+@pytest.fixture
+def find(window: MainWindow) -> Callable[[str], QWidget]:
+    """Return a widget of the window by its object name, as a script would."""
+
+    def look(name: str) -> QWidget:
+        found = window.findChild(QWidget, name)
+        assert found is not None, f"the window has no {name}"
+        return found
+
+    return look

@@ -1,0 +1,236 @@
+"""The list of saved agents in the replay pane."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from studio.replay import checkpoint_model
+from studio.replay.checkpoint_list import CheckpointPanel
+from studio.replay.checkpoint_model import CheckpointModel, short_steps
+from td3core import checkpoint
+from td3core.checkpoint import Counters, Header
+from td3core.config import make_settings
+from td3core.envs import EnvInfo
+from td3core.errors import RequestError
+from td3core.evaluate import Evaluation
+from td3core.runs import EVALUATION_COLUMNS, RunDirectory
+
+# Qt's off-screen platform says so for every window with a smallest size.
+pytestmark = pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True)
+
+USER = Qt.ItemDataRole.UserRole
+
+
+@pytest.fixture(autouse=True)
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the program come with one agent, in a file whose header is only pretended."""
+    folder = tmp_path / "resources" / "agents"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(checkpoint_model, "files", lambda _: tmp_path / "resources")
+    agent = folder / "BipedalWalker-v3.safetensors"
+    agent.touch()
+    return agent
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, tmp_path: Path) -> CheckpointPanel:
+    made = CheckpointPanel()
+    qtbot.addWidget(made)
+    made.set_runs_dir(tmp_path / "runs")
+    return made
+
+
+def make_run(tmp_path: Path, seed: int = 0, *names: str) -> RunDirectory:
+    config, tunables = make_settings({"env": "BipedalWalker-v3", "seed": seed})
+    run = RunDirectory.create(tmp_path / "runs", config, tunables)
+    for name in names:
+        (run.checkpoints / f"{name}.safetensors").touch()
+    return run
+
+
+def header_of(path: Path) -> Header:
+    """Pretend that every file holds the same good agent, but for broken ones."""
+    if "20000" in path.name:
+        raise RequestError(f"{path.name} is not a readable checkpoint.")
+    config, tunables = make_settings({"env": "BipedalWalker-v3", "seed": 3})
+    bounds = (1.0,) * 4
+    return Header(
+        path=path,
+        config=config,
+        tunables=tunables,
+        env=EnvInfo(
+            env_id="BipedalWalker-v3",
+            obs_dim=24,
+            act_dim=4,
+            action_low=bounds,
+            action_high=bounds,
+            max_episode_steps=1600,
+            reward_threshold=300.0,
+        ),
+        counters=Counters(env_steps=250_000),
+        evaluation=Evaluation((260.0, 276.0), (900, 910), 0),
+        complete=True,
+        created="2026-01-01T00:00:00+00:00",
+    )
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "read_header", header_of)
+
+
+def texts(model: CheckpointModel) -> list[str]:
+    return [model.index(row).data() for row in range(model.rowCount())]
+
+
+def test_rows_stand_under_headings_by_step_then_best_then_last(
+    panel: CheckpointPanel, tmp_path: Path, pretended: None, qtmodeltester: ModelTester
+) -> None:
+    run = make_run(tmp_path, 0, "step_000100000", "step_000050000", "best", "last")
+    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table.add((50_000, 118.2, 1, 1, "118.2", "9", 0, 1.0))
+    table.flush()
+    panel.set_current_run(run.path)
+    assert texts(panel.model) == [
+        "This run",
+        "50k  118.2",
+        "100k",
+        "best  250k  268.0",
+        "last  250k  268.0",
+        "Bundled",
+        "BipedalWalker-v3 · return 268",
+    ]
+    for row in (0, 5):
+        index = panel.model.index(row)
+        assert index.flags() == Qt.ItemFlag.NoItemFlags
+        assert index.data(USER) is None
+    assert panel.model.index(1).data(USER) == run.step_checkpoint(50_000)
+    qtmodeltester.check(panel.model)
+
+
+def test_a_tooltip_tells_path_environment_seed_and_return(
+    panel: CheckpointPanel, bundled: Path, pretended: None
+) -> None:
+    tip = panel.model.find(bundled).data(Qt.ItemDataRole.ToolTipRole)
+    assert str(bundled) in tip
+    assert "BipedalWalker-v3, seed 3, step 250,000" in tip
+    assert "return 268.0 ± 8.0 over 2 episodes" in tip
+
+
+def test_an_unreadable_file_stays_in_the_list_greyed_with_the_reason(
+    panel: CheckpointPanel, tmp_path: Path, pretended: None
+) -> None:
+    run = make_run(tmp_path, 0, "step_000010000", "step_000020000")
+    panel.set_current_run(run.path)
+    good, bad = panel.model.index(1), panel.model.index(2)
+    assert good.data(Qt.ItemDataRole.ForegroundRole) is None
+    palette = QApplication.palette()
+    grey = palette.color(palette.ColorRole.PlaceholderText)
+    assert bad.data(Qt.ItemDataRole.ForegroundRole).color() == grey
+    assert bad.data() == "20k"
+    assert "is not a readable checkpoint" in bad.data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
+    panel: CheckpointPanel, tmp_path: Path, pretended: None, qtmodeltester: ModelTester
+) -> None:
+    run = make_run(tmp_path, 0, "step_000030000")
+    panel.set_current_run(run.path)
+    panel.select(run.step_checkpoint(30_000))
+    said: list[Path] = []
+    panel.checkpoint_chosen.connect(said.append)
+    run.last.touch()
+    panel.note_saved(run.last, 30_000, None)
+    panel.note_saved(run.step_checkpoint(10_000), 10_000, -20.5)
+    run.best.touch()
+    panel.note_saved(run.best, 40_000, 12.0)
+    panel.note_saved(run.step_checkpoint(40_000), 40_000, 12.0)
+    panel.note_saved(run.best, 50_000, 13.0)
+    rows = texts(panel.model)
+    assert rows[:4] == ["This run", "10k  -20.5", "30k", "40k  12.0"]
+    assert [row.split()[0] for row in rows[4:6]] == ["best", "last"]
+    assert panel.chosen() == run.step_checkpoint(30_000)
+    assert not said
+    qtmodeltester.check(panel.model)
+
+
+def test_choosing_an_earlier_run_lists_its_checkpoints_and_keeps_the_selection(
+    panel: CheckpointPanel, tmp_path: Path, bundled: Path, pretended: None
+) -> None:
+    current = make_run(tmp_path, 0, "step_000030000")
+    older = make_run(tmp_path, 1, "step_000070000", "best")
+    panel.set_current_run(current.path)
+    panel.select(bundled)
+    said: list[Path] = []
+    panel.checkpoint_chosen.connect(said.append)
+    assert panel.source.count() == 2
+    assert panel.source.itemText(1).startswith("BipedalWalker-v3 · seed 1 · 20")
+    panel.source.setCurrentIndex(1)
+    panel.source.activated.emit(1)
+    assert panel.model.find(older.step_checkpoint(70_000)).isValid()
+    assert panel.chosen() == bundled
+    panel.select(older.best)
+    panel.source.setCurrentIndex(0)
+    panel.source.activated.emit(0)
+    assert not panel.model.find(older.best).isValid()
+    assert panel.chosen() is None
+    assert not said
+
+
+def test_a_run_that_is_over_can_be_chosen_when_the_next_one_goes_on(
+    panel: CheckpointPanel, tmp_path: Path
+) -> None:
+    first, second = make_run(tmp_path, 0, "best"), make_run(tmp_path, 1)
+    panel.set_current_run(first.path)
+    assert panel.source.findData(str(first.path)) < 0
+    panel.set_current_run(second.path)
+    assert panel.source.findData(str(first.path)) > 0
+    assert not panel.model.find(first.best).isValid()
+
+
+def test_a_click_chooses_and_a_double_click_confirms(
+    qtbot: QtBot, panel: CheckpointPanel, bundled: Path, pretended: None
+) -> None:
+    panel.resize(280, 200)
+    panel.show()
+    qtbot.waitExposed(panel)
+    where = panel.view.visualRect(panel.model.find(bundled)).center()
+    with qtbot.waitSignal(panel.checkpoint_chosen) as chosen:
+        qtbot.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert chosen.args == [bundled]
+    with qtbot.waitSignal(panel.checkpoint_activated) as confirmed:
+        qtbot.mouseDClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert confirmed.args == [bundled]
+
+
+def test_ten_thousand_checkpoints_are_listed_without_opening_one(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+
+    def read(path: Path) -> Header:
+        opened.append(path)
+        return header_of(path)
+
+    monkeypatch.setattr(checkpoint, "read_header", read)
+    run = make_run(tmp_path, 0, *(f"step_{n * 1000:09d}" for n in range(1, 10_001)))
+    panel.set_current_run(run.path)
+    assert panel.model.rowCount() == 10_003
+    assert not opened
+    panel.resize(280, 200)
+    with qtbot.waitExposed(panel):
+        panel.show()
+    panel.grab()
+    assert len(opened) < 30, "only rows in sight are looked at"
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [(512, "512"), (50_000, "50k"), (2_500, "2.5k"), (1_000_000, "1M"), (1_250_000, "1.25M")],
+)
+def test_steps_are_written_as_people_say_them(steps: int, text: str) -> None:
+    assert short_steps(steps) == text
