@@ -132,6 +132,13 @@ class TD3:
         ]
         self._metrics.append(torch.stack(row))
 
+    def unsound_network(self) -> str | None:
+        """Return the name of a network with a weight that is not a finite number, if any."""
+        for name, network in self._networks().items():
+            if not all(torch.isfinite(p).all() for p in network.parameters()):
+                return name
+        return None
+
     def take_metrics(self) -> NDArray[np.float64] | None:
         """Return the means of :data:`METRICS` over the updates since the last call, if any."""
         if not self._metrics:

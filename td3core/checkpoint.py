@@ -4,6 +4,7 @@ Networks, targets, optimiser moments and generator states are tensors under thei
 they mean is JSON in the header. Nothing is ever unpickled, so no code in a file can run.
 """
 
+import hashlib
 import json
 import os
 import threading
@@ -28,6 +29,10 @@ from td3core.policy import Policy
 SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
+_NETWORKS = ("actor", "critic1", "critic2")
+
+# Whatever a damaged description makes Python say while it is read.
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -77,7 +82,7 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
     """
     data = serialise(
         {name: np.ascontiguousarray(array) for name, array in tensors.items()},
-        metadata={_KEY: json.dumps(_meaning(header))},
+        metadata={_KEY: json.dumps(_meaning(header) | {"digest": digest_of(tensors)})},
     )
     write_atomically(path, data)
 
@@ -119,13 +124,12 @@ def load(path: Path) -> Checkpoint:
         _check_shapes(path, header, shapes)
         try:
             tensors = {name: file.get_tensor(name) for name in shapes}
-        except (SafetensorError, TypeError, ValueError) as problem:
+        except (SafetensorError, *_DAMAGE) as problem:
             raise RequestError(f"{path.name} holds a tensor of an unknown kind.") from problem
-    for name, array in tensors.items():
-        if name.startswith("actor.") and not (
-            array.dtype == np.float32 and np.isfinite(array).all()
-        ):
-            raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+        digest = json.loads(file.metadata()[_KEY]).get("digest")
+    _check_values(path, header, tensors)
+    if digest != digest_of(tensors):
+        raise RequestError(f"{path.name} was altered after it was saved (its check sum differs).")
     return Checkpoint(header=header, tensors=tensors)
 
 
@@ -133,9 +137,7 @@ def export(source: Path, target: Path) -> None:
     """Copy only the networks of a checkpoint: enough to act and to look at, a quarter the size."""
     checkpoint = load(source)
     slim = {
-        name: array
-        for name, array in checkpoint.tensors.items()
-        if name.split(".")[0] in ("actor", "critic1", "critic2")
+        name: array for name, array in checkpoint.tensors.items() if name.split(".")[0] in _NETWORKS
     }
     values = {item.name: getattr(checkpoint.header, item.name) for item in fields(Header)}
     save(target, Header(**(values | {"complete": False, "path": target})), slim)
@@ -175,7 +177,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
     try:
         meaning = json.loads((metadata or {})[_KEY])
         schema = int(meaning["schema"])
-    except (KeyError, ValueError, TypeError, RecursionError) as problem:
+    except _DAMAGE as problem:
         raise RequestError(f"{path.name} was not written by TD3 Studio.") from problem
     if schema > SCHEMA:
         raise RequestError(
@@ -189,21 +191,31 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             config=config,
             tunables=tunables,
             env=_env_info(meaning["env"]),
-            counters=Counters(**meaning["counters"]),
+            counters=_counters(meaning["counters"]),
             evaluation=_evaluation(meaning["evaluation"]),
             complete=bool(meaning["complete"]),
             created=str(meaning["created"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except _DAMAGE as problem:
         raise RequestError(f"{path.name} has a damaged description: {problem}") from problem
 
 
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
-    if not (0 < int(info.obs_dim) <= 10**6 and 0 < int(info.act_dim) <= 10**4):
-        raise ValueError("sizes of the environment are out of range")
+    for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
+        if type(size) is not int or not 0 < size <= largest:
+            raise ValueError("sizes of the environment are out of range")
+    if {len(info.action_low), len(info.action_high)} != {info.act_dim}:
+        raise ValueError("there is not one bound for each action")
     return info
+
+
+def _counters(values: dict[str, Any]) -> Counters:
+    whole = {name: values[name] for name in ("env_steps", "updates", "episodes")}
+    if any(type(value) is not int or value < 0 for value in whole.values()):
+        raise ValueError("a counter is not a whole number")
+    return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))
 
 
 def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
@@ -224,6 +236,24 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
             raise RequestError(
                 f"{path.name} holds {name} of shape {shapes[name]}; its configuration says {shape}."
             )
+
+
+def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
+    for name in _network_shapes(header):
+        if tensors[name].dtype != np.float32:
+            raise RequestError(f"{path.name} holds {name} as {tensors[name].dtype}, not float32.")
+        if not np.isfinite(tensors[name]).all():
+            raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+
+
+def digest_of(tensors: Arrays) -> str:
+    """Return a check sum over names, kinds, shapes and values: flipped bits must not pass."""
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        total.update(f"{name} {array.dtype} {array.shape}".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
 
 
 def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:

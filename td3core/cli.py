@@ -5,9 +5,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,9 @@ from td3core import __version__
 from td3core.config import RunConfig, Tunables, parse_value
 from td3core.control import Control
 from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from td3core.events import Ended
 
 FAILED, WRONG_REQUEST = 1, 2
 
@@ -191,18 +194,22 @@ def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_jso
             raise RequestError(outcome.message)
         console.print(f"[red]The run failed:[/] {escape(outcome.message)}")
         console.print(escape(outcome.details), style="dim")
-        result: dict[str, Any] = {"run": str(outcome.run), "env_steps": outcome.env_steps}
-        result |= {"stopped": "failed", "message": outcome.message}
-        result["last_checkpoint"] = (
-            str(outcome.last_checkpoint) if outcome.last_checkpoint else None
-        )
+        result = _plain(outcome.ending) | {"message": outcome.message}
     else:
-        result = asdict(outcome)
-        for name in ("run", "best_checkpoint", "last_checkpoint"):
-            result[name] = str(result[name]) if result[name] else None
+        result = _plain(outcome)
     if as_json:
         print(json.dumps(result))
     return FAILED if isinstance(outcome, Failed) else 0
+
+
+def _plain(ending: "Ended | None") -> dict[str, Any]:
+    """Return the promised keys with values JSON can hold; all null for a run that never began."""
+    from td3core.events import Ended
+
+    if ending is None:
+        return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
+    values = asdict(ending)
+    return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
 
 
 @contextmanager

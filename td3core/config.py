@@ -411,6 +411,7 @@ def type_words(name: str) -> str:
 
 def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
     """Build the error for a name that does not exist, with the nearest ones that do."""
+    name = str(name)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
     return RequestError(f"There is no {kind} called {name!r}.{hint}")

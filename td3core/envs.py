@@ -1,7 +1,6 @@
 """Environments: what is known, what is usable, and the one view an agent has of any of them."""
 
 import importlib.util
-import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -16,9 +15,13 @@ from numpy.typing import NDArray
 from td3core.config import unknown_name
 from td3core.errors import RequestError
 
-log = logging.getLogger(__name__)
+# Its warnings (old versions, odd render modes) would be printed anew for every episode.
+gym.logger.min_level = gym.logger.ERROR
 
 Floats = NDArray[np.float32]
+
+DEFAULT_FPS = 30
+"""Frames per second of an environment that does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +142,20 @@ def make_env(env_id: str, *, render: bool = False) -> AgentView:
     if render:
         prepare_rendering()
     try:
-        env = gym.make(
-            env_id, render_mode="rgb_array" if render else None, disable_env_checker=True
-        )
+        # Not render_mode=None: an environment may not know the word at all.
+        drawing: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
+        env = gym.make(env_id, disable_env_checker=True, **drawing)
     except gym_error.DependencyNotInstalled as problem:
         raise _not_installed(env_id, problem) from problem
     except gym_error.UnregisteredEnv as problem:
         raise _unknown_env(env_id) from problem
-    except (gym_error.Error, ImportError) as problem:
+    except Exception as problem:
+        # Environments are anybody's code, and may raise anything while they are made.
         raise RequestError(f"{env_id} cannot be made: {_sentence(problem)}") from problem
     try:
         _require_suitable(env_id, env)
+        if render and "rgb_array" not in env.metadata.get("render_modes", ()):
+            raise _cannot_draw(env_id)
     except RequestError:
         env.close()
         raise
@@ -190,6 +196,17 @@ def prepare_rendering() -> None:
         os.environ.setdefault("MUJOCO_GL", "egl")
 
 
+def frame_of(rendered: object, env_id: str) -> NDArray[np.uint8]:
+    """Return the picture (height, width, 3) that an environment drew.
+
+    Raises:
+        RequestError: it drew none.
+    """
+    if not isinstance(rendered, np.ndarray) or rendered.ndim != 3 or rendered.shape[2] != 3:
+        raise _cannot_draw(env_id)
+    return np.ascontiguousarray(rendered, dtype=np.uint8)
+
+
 def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
     action, obs = env.action_space, env.observation_space
     if not isinstance(action, Box):
@@ -204,6 +221,10 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
         raise RequestError(
             f"{env_id} has {_words(obs)} observations; TD3 needs arrays of numbers (a Box)."
         )
+
+
+def _cannot_draw(env_id: str) -> RequestError:
+    return RequestError(f"{env_id} cannot draw itself as a picture (render mode rgb_array).")
 
 
 def _words(space: gym.Space[Any]) -> str:

@@ -4,7 +4,7 @@ Only numbers, text, tuples, paths and read-only NumPy arrays travel in them, so 
 them without importing torch.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The run is over and saved; ``stopped`` is ``finished`` or ``user``."""
+    """The run is over and saved; ``stopped`` is ``finished``, ``user`` or ``failed``."""
 
     run: Path
     stopped: str
@@ -159,11 +159,25 @@ class Failed:
 
     message: str
     details: str
-    env_steps: int = 0
-    run: Path | None = None
-    last_checkpoint: Path | None = None
-    request: bool = field(default=False)
+    ending: Ended | None = None
+    """How far the run came; ``None`` if it never started."""
+    request: bool = False
     """True if the request was wrong and nothing was started."""
+
+    @property
+    def env_steps(self) -> int:
+        """The last step taken."""
+        return self.ending.env_steps if self.ending else 0
+
+    @property
+    def run(self) -> Path | None:
+        """The run directory, if there is one."""
+        return self.ending.run if self.ending else None
+
+    @property
+    def last_checkpoint(self) -> Path | None:
+        """The agent as it was, if it was worth saving."""
+        return self.ending.last_checkpoint if self.ending else None
 
 
 Event = Started | Progress | Evaluated | Saved | Tuned | Warned | Ended | Failed

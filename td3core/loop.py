@@ -8,7 +8,7 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from td3core.agent import TD3
 from td3core.checkpoint import Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
 from td3core.control import Control
-from td3core.envs import AgentView, EnvInfo, Floats, check_env, make_env
+from td3core.envs import EnvInfo, Floats, check_env
+from td3core.episode import Episode
 from td3core.errors import RequestError, RunError
 from td3core.evaluate import Evaluation, evaluate
 from td3core.events import (
@@ -29,19 +30,18 @@ from td3core.events import (
     Ended,
     EpisodeEnded,
     Evaluated,
-    Event,
     Failed,
     Phase,
     Progress,
     Saved,
     Started,
     Tuned,
-    Warned,
 )
 from td3core.pace import Pace
-from td3core.randomness import Purpose, episode_seed, generator, generator_state
+from td3core.randomness import Purpose, generator, generator_state
+from td3core.recorder import Recorder, Report
 from td3core.replay import ReplayBuffer
-from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, Table, training_columns
+from td3core.runs import RunDirectory
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +50,6 @@ LOG_STEPS = 50
 
 REPORT_S = 0.1
 """Seconds between two Progress events."""
-
-Report = Callable[[Event], None]
 
 
 def train(
@@ -89,14 +87,7 @@ def _failure(problem: Exception, trainer: "Trainer | None") -> Failed:
     if trainer is None:
         return Failed(message=text, details=details)
     trainer.rescue(problem)
-    last = trainer.directory.last
-    return Failed(
-        message=text,
-        details=details,
-        env_steps=trainer.env_steps,
-        run=trainer.directory.path,
-        last_checkpoint=last if last.exists() else None,
-    )
+    return Failed(message=text, details=details, ending=trainer.ending("failed"))
 
 
 class DivergedError(RunError):
@@ -126,20 +117,13 @@ class Trainer:
         self._noise = tunables.exploration_noise
         self._revision = 0
         self.env_steps = self._episodes = 0
-        self._env: AgentView | None = None
-        self._obs: Floats
-        self._length, self._return = 0, 0.0
+        self._episode: Episode | None = None
         self._last_eval: Evaluation | None = None
         self._last_eval_step = -1
         self._best: float | None = None
         self._pace = Pace(0)
         self._reported_at = 0.0
-        self._rows: list[list[float]] = []
-        self._ended: list[EpisodeEnded] = []
-        self._episode_table = self.directory.table("episodes", EPISODE_COLUMNS)
-        self._training_table = self.directory.table("training", training_columns())
-        self._evaluation_table = self.directory.table("evaluations", EVALUATION_COLUMNS)
-        self._warned: set[str] = set()
+        self._records = Recorder(self.directory, report)
 
     def run(self) -> Ended:
         """Step until the end or a stop, then save."""
@@ -162,11 +146,12 @@ class Trainer:
             self._step()
             self._learn()
             self._keep_records()
+        self._log_training()
         if not stopped and self.config.eval_interval and self._last_eval_step != self.env_steps:
             self._evaluate()
         self._save(self.directory.last)
         self._send_progress(self._phase())
-        return self._ending("user" if stopped else "finished")
+        return self.ending("user" if stopped else "finished")
 
     def rescue(self, problem: Exception) -> None:
         """After a failure, put everything that is still sound on disk."""
@@ -177,49 +162,38 @@ class Trainer:
 
     def close(self) -> None:
         """Let go of the environment."""
-        if self._env is not None:
-            with contextlib.suppress(Exception):
-                self._env.close()
-            self._env = None
+        if self._episode is not None:
+            self._episode.close()
+            self._episode = None
 
     # One step -----------------------------------------------------------------------------------
 
     def _begin_episode(self) -> None:
-        # A fresh environment for every episode: reused physics worlds remember the one before, and
-        # an episode that depends on nothing but its seed can be had again, which resuming needs.
         self.close()
-        with self._blaming_environment():
-            self._env = make_env(self.config.env)
-            seed = episode_seed(self.config.seed, Purpose.ENVIRONMENT, self._episodes)
-            self._obs, _ = self._env.reset(seed=seed)
-        self._check_observation(self._obs)
-        self._length, self._return = 0, 0.0
+        self._episode = Episode(self._info, self.config.seed, self._episodes, self.env_steps)
 
     def _step(self) -> None:
-        assert self._env is not None
-        action = self._act()
-        with self._blaming_environment():
-            next_obs, reward, terminated, truncated, _ = self._env.step(action)
-        self._check_observation(next_obs)
-        if not np.isfinite(reward):
-            raise RunError(f"The environment returned a reward of {reward} at {self._where()}.")
+        episode = self._episode
+        assert episode is not None
+        obs = episode.obs
+        action = self._act(obs)
+        outcome = episode.step(action)
         # A time limit is not a terminal state: the value of s' still counts.
-        self._memory.add(self._obs, action, reward, next_obs, terminated)
-        self._obs = next_obs
+        self._memory.add(obs, action, outcome.reward, outcome.next_obs, outcome.terminated)
         self.env_steps += 1
-        self._length += 1
-        self._return += reward
-        if terminated or truncated:
-            self._end_episode(terminated)
+        if outcome.terminated or outcome.truncated:
+            self._end_episode(episode, outcome.terminated)
 
-    def _act(self) -> Floats:
+    def _act(self, obs: Floats) -> Floats:
         """Return a = clip(π(s) + N(0, σ), -1, 1); uniform random during the warm-up."""
         size = self._info.act_dim
         if self.env_steps < self.config.learning_starts:
             return self._warm_up.uniform(-1.0, 1.0, size).astype(np.float32)
         noise = self._exploration.standard_normal(size, np.float32) * np.float32(self._noise)
         self._decay_noise()
-        action: Floats = np.clip(self._policy(self._obs) + noise, -1.0, 1.0)
+        action: Floats = np.clip(self._policy(obs) + noise, -1.0, 1.0)
+        if not np.isfinite(action).all():
+            raise self._diverged("the actor's action", action)
         return action
 
     def _decay_noise(self) -> None:
@@ -236,25 +210,15 @@ class Trainer:
             batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
             self._agent.update(batch)
 
-    def _end_episode(self, terminated: bool) -> None:
+    def _end_episode(self, episode: Episode, terminated: bool) -> None:
         ended = EpisodeEnded(
             episode=self._episodes,
             env_steps=self.env_steps,
-            episode_return=self._return,
-            length=self._length,
+            episode_return=episode.total,
+            length=episode.length,
             terminated=terminated,
         )
-        self._ended.append(ended)
-        self._episode_table.add(
-            (
-                ended.episode,
-                ended.env_steps,
-                ended.episode_return,
-                ended.length,
-                int(terminated),
-                f"{self._pace.wall_s:.3f}",
-            )
-        )
+        self._records.add_episode(ended, self._pace.wall_s)
         self._episodes += 1
         self._begin_episode()
 
@@ -280,19 +244,25 @@ class Trainer:
         expected_nan = {"q2", "critic2_loss"} if one_critic else set()
         for name, value in zip(TRAINING_COLUMNS[2:], metrics, strict=True):
             if not np.isfinite(value) and name not in expected_nan | {"actor_loss"}:
-                raise DivergedError(
-                    f"Training diverged: {name} became {value} by {self._where()}."
-                    " The last good checkpoint is untouched; try a smaller learning rate."
-                )
-        row = [float(self.env_steps), float(self._agent.updates), *map(float, metrics)]
-        self._rows.append(row)
-        numbers = [f"{value:.6g}" for value in row[2:]]
-        self._training_table.add(
-            (self.env_steps, self._agent.updates, *numbers, f"{self._pace.wall_s:.3f}")
+                raise self._diverged(name, value)
+        row = (self.env_steps, self._agent.updates, *map(float, metrics))
+        self._records.add_training(row, self._pace.wall_s)
+
+    def _diverged(self, quantity: str, value: object) -> DivergedError:
+        return DivergedError(
+            f"Training diverged: {quantity} became {value} by step {self.env_steps}."
+            " The last good checkpoint is untouched; try a smaller learning rate."
         )
 
+    def _require_sound_agent(self) -> None:
+        """Stop before weights that are not numbers are saved or judged."""
+        unsound = self._agent.unsound_network()
+        if unsound is not None:
+            raise self._diverged(f"a weight of {unsound}", "NaN or infinite")
+
     def _evaluate(self) -> None:
-        with self._pace.stopped():
+        self._require_sound_agent()
+        with self._pace.stopped(), self._blaming_evaluation():
             self._send_progress(Phase.EVALUATING)
             result = evaluate(
                 self._policy,
@@ -305,30 +275,7 @@ class Trainer:
             return
         is_best = self._best is None or result.mean > self._best
         self._last_eval, self._last_eval_step = result, self.env_steps
-        self._note_evaluation(result, is_best)
-        if is_best:
-            self._best = result.mean
-            self._save(self.directory.best)
-
-    def _evaluation_tick(self) -> bool:
-        if time.perf_counter() - self._reported_at >= REPORT_S:
-            self._send_progress(Phase.EVALUATING)
-        return not self._control.stopping
-
-    def _note_evaluation(self, result: Evaluation, is_best: bool) -> None:
-        self._evaluation_table.add(
-            (
-                self.env_steps,
-                result.mean,
-                result.std,
-                int(is_best),
-                " ".join(map(str, result.returns)),
-                " ".join(map(str, result.lengths)),
-                result.seed,
-                f"{self._pace.wall_s:.3f}",
-            )
-        )
-        self._report(
+        self._records.add_evaluation(
             Evaluated(
                 env_steps=self.env_steps,
                 returns=result.returns,
@@ -338,6 +285,24 @@ class Trainer:
                 wall_s=self._pace.wall_s,
             )
         )
+        if is_best:
+            self._best = result.mean
+            self._save(self.directory.best)
+
+    @contextlib.contextmanager
+    def _blaming_evaluation(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as problem:
+            raise RunError(
+                f"The evaluation at step {self.env_steps} failed: {type(problem).__name__}:"
+                f" {problem}"
+            ) from problem
+
+    def _evaluation_tick(self) -> bool:
+        if time.perf_counter() - self._reported_at >= REPORT_S:
+            self._send_progress(Phase.EVALUATING)
+        return not self._control.stopping
 
     # What a person asks for ---------------------------------------------------------------------
 
@@ -363,16 +328,7 @@ class Trainer:
         self._revision = revision
         if any(name == "exploration_noise" for name, _, _ in changed):
             self._noise = tunables.exploration_noise
-        for name, old, new in changed:
-            entry = {
-                "step": self.env_steps,
-                "field": name,
-                "old": old,
-                "new": new,
-                "time": checkpoint.now(),
-            }
-            self._writing("the journal", partial(self.directory.note, entry))
-        self._report(
+        self._records.add_changes(
             Tuned(
                 env_steps=self.env_steps,
                 updates=self._agent.updates,
@@ -385,6 +341,7 @@ class Trainer:
     # Files and reports --------------------------------------------------------------------------
 
     def _save(self, path: Path) -> None:
+        self._require_sound_agent()
         current = self._last_eval if self._last_eval_step == self.env_steps else None
         header = Header(
             path=path,
@@ -407,34 +364,13 @@ class Trainer:
             "generator.replay": generator_state(self._sampling),
         }
         with self._pace.stopped():
-            if self._writing(path.name, lambda: checkpoint.save(path, header, tensors)):
+            write = partial(checkpoint.save, path, header, tensors)
+            if self._records.write(path.name, self.env_steps, write):
                 mean = current.mean if current else None
                 self._report(Saved(env_steps=self.env_steps, path=path, mean_return=mean))
 
-    def _flush(self) -> None:
-        tables: list[Table] = [self._episode_table, self._training_table, self._evaluation_table]
-        for table in tables:
-            self._writing("the run's tables", table.flush)
-
-    def _writing(self, what: str, write: Callable[[], None]) -> bool:
-        """Write; a full disk costs a warning (once for each thing), never the run."""
-        try:
-            write()
-        except OSError as problem:
-            if what not in self._warned:
-                self._warned.add(what)
-                reason = problem.strerror or str(problem)
-                message = f"Could not write {what}: {reason}. Training goes on."
-                self._report(Warned(env_steps=self.env_steps, message=message))
-            return False
-        self._warned.discard(what)
-        return True
-
     def _send_progress(self, phase: Phase) -> None:
-        self._flush()
-        rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
-        rows.flags.writeable = False
-        ended, self._rows, self._ended = tuple(self._ended), [], []
+        self._records.flush(self.env_steps)
         self._reported_at = time.perf_counter()
         self._report(
             Progress(
@@ -447,8 +383,7 @@ class Trainer:
                 exploration_noise=self._noise,
                 revision=self._revision,
                 tunables=self._agent.tunables,
-                training=rows,
-                ended=ended,
+                **self._records.take(),
             )
         )
 
@@ -456,7 +391,8 @@ class Trainer:
         learning = self.env_steps >= self.config.learning_starts
         return Phase.LEARNING if learning else Phase.WARM_UP
 
-    def _ending(self, stopped: str) -> Ended:
+    def ending(self, stopped: str) -> Ended:
+        """Say how far the run came."""
         run = self.directory
         return Ended(
             run=run.path,
@@ -471,29 +407,3 @@ class Trainer:
             best_checkpoint=run.best if run.best.exists() else None,
             last_checkpoint=run.last if run.last.exists() else None,
         )
-
-    # What an environment can do wrong -----------------------------------------------------------
-
-    def _where(self) -> str:
-        return f"step {self.env_steps} (episode {self._episodes}, its step {self._length})"
-
-    @contextlib.contextmanager
-    def _blaming_environment(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as problem:
-            raise RunError(
-                f"The environment {self.config.env} raised {type(problem).__name__} at"
-                f" {self._where()}: {problem}"
-            ) from problem
-
-    def _check_observation(self, obs: Floats) -> None:
-        if obs.shape != (self._info.obs_dim,):
-            raise RunError(
-                f"The environment returned an observation of {obs.size} numbers at {self._where()};"
-                f" it announced {self._info.obs_dim}."
-            )
-        if not np.isfinite(obs).all():
-            raise RunError(
-                f"The environment returned an observation that is not finite at {self._where()}."
-            )

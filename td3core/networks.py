@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import skip_init
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 
@@ -15,7 +16,7 @@ class MLP(nn.ModuleList):
     """Fully connected layers of the given widths, an activation between them, none at the end."""
 
     def __init__(self, widths: Sequence[int], activation: str, source: np.random.Generator) -> None:
-        super().__init__(nn.Linear(n, m) for n, m in pairwise(widths))
+        super().__init__(_blank(n, m) for n, m in pairwise(widths))
         self._activation = ACTIVATIONS[activation]
         for layer in self.layers():
             # U(-1/sqrt(fan_in), 1/sqrt(fan_in)), as the published TD3 has it from torch's default.
@@ -51,3 +52,9 @@ class Critic(MLP):
     def forward(self, obs: Tensor, action: Tensor) -> Tensor:  # type: ignore[override]
         """Return the value of each pair."""
         return super().forward(torch.cat((obs, action), dim=-1))
+
+
+def _blank(inputs: int, outputs: int) -> nn.Linear:
+    # Linear's own initialisation would draw from the global generator.
+    layer = skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
+    return cast(nn.Linear, layer)

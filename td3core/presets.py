@@ -42,7 +42,7 @@ def parse_preset(text: str) -> Preset:
             about=str(found.get("about", "")),
             values=dict(found.get("settings", {})),
         )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, RecursionError) as problem:
         raise RequestError(f"This is not a preset: {problem}") from problem
     make_settings({**preset.values, "env": preset.env})
     return preset

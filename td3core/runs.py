@@ -1,5 +1,6 @@
 """The run directory: what a run leaves on disk, and how it is found again."""
 
+import contextlib
 import csv
 import io
 import json
@@ -77,8 +78,12 @@ def read_table(path: Path) -> list[dict[str, str]]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
-    return [row for row in rows if None not in row and None not in row.values()]
+    rows: list[dict[str, str]] = []
+    # A quote damaged into one endless field ends the reading; what stands before it is still good.
+    with contextlib.suppress(csv.Error):
+        reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+        rows.extend(row for row in reader if None not in row and None not in row.values())
+    return rows
 
 
 class RunDirectory:
@@ -128,7 +133,7 @@ class RunDirectory:
             return cls(path, config, tunables, str(found["created"]))
         except FileNotFoundError as problem:
             raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
-        except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as problem:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
             if isinstance(problem, RequestError):
                 raise
             raise RequestError(f"{path.name}/run.toml cannot be read: {problem}") from problem
@@ -192,7 +197,8 @@ def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
 def summarise(run: RunDirectory) -> Summary:
     """Say how far a run came, from its tables."""
     evaluations = run.evaluations()
-    reached = [int(path.stem.split("_")[1]) for path in run.checkpoints.glob(f"step_*{SUFFIX}")]
+    names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
+    reached = [int(name) for name in names if name.isdecimal()]
     reached += [steps for steps, _ in evaluations]
     means = [mean for _, mean in evaluations]
     return Summary(

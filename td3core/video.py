@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint
-from td3core.envs import make_env
+from td3core.envs import DEFAULT_FPS, frame_of, make_env
 from td3core.errors import RequestError
 from td3core.evaluate import Evaluation, evaluation_of
 from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed
-
-DEFAULT_FPS = 30
 
 
 def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Evaluation:
@@ -25,40 +23,40 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
     Raises:
         RequestError: the environment cannot draw itself, or the file cannot be written.
     """
-    env_id = source.header.config.env
-    played: list[Moment] = []
+    # A film that cannot be finished must not lie there as if it could be watched.
+    half = target.with_name(f".{target.name}.part")
     try:
-        with av.open(str(target), "w", format="mp4") as container:
-            stream = None
-            for index in range(episodes):
-                env = make_env(env_id, render=True)
-                try:
-                    reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-                    for moment in rollout(env, source.policy(), reset_seed):
-                        frame = even_sized(frame_of(env.render(), env_id))
-                        if stream is None:
-                            stream = _stream(container, frame, env.metadata.get("render_fps"))
-                        container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
-                        if moment.over:
-                            played.append(moment)
-                finally:
-                    env.close()
-            if stream is not None:
-                container.mux(stream.encode())
+        with av.open(str(half), "w", format="mp4") as container:
+            played = _film(container, source, episodes, seed)
+        half.replace(target)
     except OSError as problem:
         raise RequestError(f"{target} cannot be written: {problem.strerror}.") from problem
+    finally:
+        half.unlink(missing_ok=True)
     return evaluation_of(played, seed)
 
 
-def frame_of(rendered: object, env_id: str) -> NDArray[np.uint8]:
-    """Return the picture (height, width, 3) that an environment drew.
-
-    Raises:
-        RequestError: it drew none.
-    """
-    if not isinstance(rendered, np.ndarray) or rendered.ndim != 3 or rendered.shape[2] != 3:
-        raise RequestError(f"{env_id} cannot draw itself as a picture (render mode rgb_array).")
-    return np.ascontiguousarray(rendered, dtype=np.uint8)
+def _film(
+    container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
+) -> list[Moment]:
+    """Play the episodes into an open film; return the last moment of each."""
+    env_id, policy = source.header.config.env, source.policy()
+    played: list[Moment] = []
+    stream: av.VideoStream | None = None
+    for index in range(episodes):
+        env = make_env(env_id, render=True)
+        try:
+            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+                frame = even_sized(frame_of(env.render(), env_id))
+                stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
+                if moment.over:
+                    played.append(moment)
+        finally:
+            env.close()
+    if stream is not None:
+        container.mux(stream.encode())
+    return played
 
 
 def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -35,6 +35,8 @@ class Script:
     """Changes the outcome of a step, by its number."""
     on_make: Callable[[], None] = lambda: None
     on_reset: Callable[[int], None] = lambda reset: None
+    first_obs: Callable[[Any], Any] = lambda obs: obs
+    """Changes the observation of every reset."""
     echo: float = 0.0
     """If not 0, the observation is the action times this."""
     steps: int = 0
@@ -65,7 +67,7 @@ class ScriptedEnv(gym.Env[Any, Any]):
         self._episode, self._step = len(script.seeds), 0
         self._length, self._end = script.episodes[self._episode % len(script.episodes)]
         script.seeds.append(seed)
-        return np.array([self._episode, 0], np.float32), {}
+        return script.first_obs(np.array([self._episode, 0], np.float32)), {}
 
     def step(self, action: Any) -> Outcome:
         script = self.script

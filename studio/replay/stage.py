@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core import checkpoint
-from td3core.envs import AgentView, Floats, make_env
+from td3core.envs import DEFAULT_FPS, AgentView, Floats, frame_of, make_env
 from td3core.errors import RequestError
 from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed
-from td3core.video import DEFAULT_FPS, frame_of
 
 HOLD_S = 1.0
 _MIN_FRAME_S = 0.9 / 60

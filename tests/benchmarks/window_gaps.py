@@ -102,7 +102,9 @@ def main() -> None:
 
 def report(gaps: Gaps, chosen: argparse.Namespace, speed: float, frame_rate: float) -> None:
     """Print the table."""
-    print(f"{chosen.env}: {speed:.0f} steps/s while learning, replay at {frame_rate:.0f} frames/s\n")
+    print(
+        f"{chosen.env}: {speed:.0f} steps/s while learning, replay at {frame_rate:.0f} frames/s\n"
+    )
     print("| phase | turns | median ms | p99 ms | max ms |\n|---|---|---|---|---|")
     for phase in (Phase.WARM_UP, Phase.LEARNING, Phase.EVALUATING):
         values = gaps.by_phase[str(phase)]

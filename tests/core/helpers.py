@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 
 from td3core import checkpoint
 from td3core.agent import TD3
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.control import Control
 from td3core.envs import EnvInfo
+from td3core.errors import RequestError
 from td3core.evaluate import Evaluation
 from td3core.events import Ended, Event, Failed
 from td3core.loop import train
@@ -151,3 +153,13 @@ def write_checkpoint(path: Path, **values: Any) -> Path:
     """Write the checkpoint of an untrained agent."""
     checkpoint.save(path, make_header(path, **values), make_agent(**values).state())
     return path
+
+
+def refusal(path: Path, read: Callable[[Path], object] = checkpoint.load) -> str:
+    """Return the sentence with which a damaged checkpoint is refused."""
+    with pytest.raises(RequestError) as caught:
+        read(path)
+    said = str(caught.value)
+    assert said.startswith(path.name)
+    assert "\n" not in said
+    return said

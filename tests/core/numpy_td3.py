@@ -66,7 +66,9 @@ def layers_of(state: dict[str, Any], name: str) -> Layers:
     """Collect one network from the arrays of a checkpoint."""
     count = sum(1 for key in state if key.startswith(f"{name}.") and key.endswith(".weight"))
     kinds = ("weight", "bias")
-    return [[state[f"{name}.{i}.{kind}"].astype(np.float64) for kind in kinds] for i in range(count)]
+    return [
+        [state[f"{name}.{i}.{kind}"].astype(np.float64) for kind in kinds] for i in range(count)
+    ]
 
 
 class ReferenceTD3:

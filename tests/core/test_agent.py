@@ -153,7 +153,10 @@ def test_a_learning_rate_of_nought_holds_its_networks_still(name: str, still: se
 
 
 def test_the_actor_follows_the_first_critic_only() -> None:
-    agent, other = make_agent(policy_delay=1, critic_lr=0.0), make_agent(policy_delay=1, critic_lr=0.0)
+    agent, other = (
+        make_agent(policy_delay=1, critic_lr=0.0),
+        make_agent(policy_delay=1, critic_lr=0.0),
+    )
     constant(other.critics[1], 100.0)
     agent.update(batch())
     other.update(batch())

@@ -3,7 +3,6 @@
 import json
 import pickle
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,48 +14,23 @@ from safetensors.numpy import save as serialise
 
 from td3core import checkpoint
 from td3core.errors import RequestError
-from tests.core.helpers import batch, make_agent, make_header, write_checkpoint
+from tests.core.helpers import make_agent, refusal
 
 META = "td3_studio"
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Return the bytes of a good checkpoint."""
-    path, agent = tmp_path_factory.mktemp("whole") / "a.safetensors", make_agent()
-    agent.update(batch())
-    agent.update(batch())
-    checkpoint.save(path, make_header(path), agent.state())
-    return path.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def spot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where damaged files are put."""
-    return tmp_path_factory.mktemp("damaged") / "agent.safetensors"
-
-
-def refusal(path: Path, read: Callable[[Path], object] = checkpoint.load) -> str:
-    with pytest.raises(RequestError) as caught:
-        read(path)
-    said = str(caught.value)
-    assert said.startswith(path.name)
-    assert "\n" not in said
-    return said
-
-
-def read_or_refuse(path: Path, data: bytes) -> bool:
-    """Return True if the damaged file still reads as a checkpoint."""
+def read_or_refuse(path: Path, data: bytes) -> None:
+    """Open a damaged file: it still reads and acts, or it is refused by name."""
     path.write_bytes(data)
     try:
         checkpoint.read_header(path)
         found = checkpoint.load(path)
     except RequestError as problem:
-        assert str(problem).startswith(path.name)
-        return False
-    action = found.policy()(np.zeros(3, np.float32))
-    assert np.isfinite(action).all()
-    return True
+        said = str(problem)
+    else:
+        assert np.isfinite(found.policy()(np.zeros(3, np.float32))).all()
+        return
+    assert said.startswith(path.name)
 
 
 @settings(max_examples=200)
@@ -160,8 +134,9 @@ def rewritten(path: Path, whole: bytes, keys: str, value: Any) -> Path:
     for key in outer:
         inner = inner[key]
     inner[last] = value
-    text = json.dumps(meaning)
-    path.write_bytes(serialise(make_agent().state(), metadata={META: text}))
+    tensors = make_agent().state()
+    text = json.dumps({**meaning, "digest": checkpoint.digest_of(tensors)})
+    path.write_bytes(serialise(tensors, metadata={META: text}))
     return path
 
 
@@ -246,78 +221,6 @@ def test_any_value_in_any_place_of_the_header_is_read_or_refused(
 ) -> None:
     meaning = meaning_of(whole)
     places = [*meaning, *(f"{k}.{n}" for k, v in meaning.items() if isinstance(v, dict) for n in v)]
-    read_or_refuse(spot, rewritten(spot, whole, data.draw(st.sampled_from(places)), value).read_bytes())
-
-
-# What the tensors are ---------------------------------------------------------------------------
-
-
-def with_tensors(path: Path, **changes: Any) -> Path:
-    """Write a checkpoint some of whose tensors are changed, or left out where None."""
-    state = make_agent().state() | {name.replace("__", "."): v for name, v in changes.items()}
-    kept = {name: array for name, array in state.items() if array is not None}
-    checkpoint.save(path, make_header(path), kept)
-    return path
-
-
-NETWORKS = ["actor", "actor_target", "critic1", "critic1_target", "critic2", "critic2_target"]
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("part", ["0__weight", "2__bias"])
-def test_a_missing_tensor_is_named(spot: Path, network: str, part: str) -> None:
-    said = refusal(with_tensors(spot, **{f"{network}__{part}": None}))
-    assert f"lacks the tensor {network}.{part.replace('__', '.')}" in said
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("shape", [(8,), (8, 9), (5, 8), (0, 0), (1, 8, 8)])
-def test_a_tensor_of_another_shape_is_named_with_both_shapes(
-    spot: Path, network: str, shape: tuple[int, ...]
-) -> None:
-    said = refusal(with_tensors(spot, **{f"{network}__1__weight": np.zeros(shape, np.float32)}))
-    assert f"{network}.1.weight of shape {shape}" in said
-    assert "(8, 8)" in said
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_an_actor_whose_weights_are_not_numbers_is_refused(spot: Path, bad: float) -> None:
-    weight = np.zeros((8, 8), np.float32)
-    weight[3, 4] = bad
-    assert "actor.1.weight" in refusal(with_tensors(spot, actor__1__weight=weight))
-
-
-@pytest.mark.parametrize("network", NETWORKS[1:])
-def test_any_network_whose_weights_are_not_numbers_is_refused(spot: Path, network: str) -> None:
-    weight = np.full((8, 8), np.nan, np.float32)
-    assert f"{network}.1.weight" in refusal(with_tensors(spot, **{f"{network}__1__weight": weight}))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.bool_])
-def test_an_actor_in_another_precision_is_refused(spot: Path, dtype: Any) -> None:
-    assert refusal(with_tensors(spot, actor__1__weight=np.zeros((8, 8), dtype)))
-
-
-def test_a_critic_in_another_precision_is_refused(spot: Path) -> None:
-    assert refusal(with_tensors(spot, critic1__1__weight=np.zeros((8, 8), np.float64)))
-
-
-@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3", "F8_E5M2", "F8_E8M0"])
-def test_a_tensor_of_a_kind_numpy_does_not_know_is_refused(
-    whole: bytes, spot: Path, kind: str
-) -> None:
-    head = struct.unpack("<Q", whole[:8])[0]
-    entries = json.loads(whole[8 : 8 + head])
-    words = entries["generator.smoothing"]
-    words["dtype"], words["shape"] = kind, [24 if kind == "BF16" else 48]
-    text = json.dumps(entries).encode()
-    spot.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + head :])
-    refusal(spot)
-
-
-def test_a_checkpoint_of_other_layers_than_it_says_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.safetensors"
-    checkpoint.save(path, make_header(path, actor_hidden=(8,)), make_agent().state())
-    refusal(path)
-    write_checkpoint(path)
-    checkpoint.load(path)
+    read_or_refuse(
+        spot, rewritten(spot, whole, data.draw(st.sampled_from(places)), value).read_bytes()
+    )

@@ -175,7 +175,9 @@ def test_an_export_holds_the_networks_of_the_run(
     outcome, slim = finish(runs_dir, eval_interval=30), tmp_path / "slim.safetensors"
     assert cli.main(["export", str(outcome.run), "--to", str(slim)]) == 0
     assert capsys.readouterr().out == ""
-    one, other = (checkpoint.load(path).policy() for path in (Path(str(outcome.best_checkpoint)), slim))
+    one, other = (
+        checkpoint.load(path).policy() for path in (Path(str(outcome.best_checkpoint)), slim)
+    )
     obs = np.float32([0.1, -0.2, 0.3])
     assert np.array_equal(one(obs), other(obs))
 
@@ -275,7 +277,9 @@ def test_the_first_interrupt_only_asks_and_the_handlers_come_back(
     capsys: pytest.CaptureFixture[str], runs_dir: Path, scripted: Any
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
-    script = Script(on_step=lambda step: os.kill(os.getpid(), signal.SIGINT) if step == 25 else None)
+    script = Script(
+        on_step=lambda step: os.kill(os.getpid(), signal.SIGINT) if step == 25 else None
+    )
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
     assert cli.main(["train", scripted(script), *options, *small()]) == 0
     found = last_line(capsys.readouterr().out)

@@ -33,7 +33,7 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "environment of a missing module": (["nosuchmodule:Thing-v0"], ["nosuchmodule"]),
     "older version": (["Pendulum-v0"], ["Pendulum-v0", "Pendulum-v1"]),
     "out of range": ([STEPS, "--set", "tau=7"], ["tau", "7", "0 to 1"]),
-    "unknown setting": ([STEPS, "--set", "nosuch=1"], ["nosuch", "policy_delay"]),
+    "unknown setting": ([STEPS, "--set", "nosuch=1"], ["nosuch", "setting"]),
     "slip of a setting": ([STEPS, "--set", "gama=0.9"], ["gama", "gamma"]),
     "wrong type": ([STEPS, "--set", "policy_delay=often"], ["policy_delay", "often", "1 to 100"]),
     "no value": ([STEPS, "--set", "tau"], ["FIELD=VALUE", "tau"]),
@@ -41,7 +41,7 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "negative seed": ([STEPS, "--seed", "-1"], ["seed", "-1", "0 to"]),
     "batch beyond memory": ([STEPS, "--set", "buffer_size=9"], ["batch_size", "buffer_size 9"]),
     "unknown preset": ([STEPS, "--preset", "Pendulum"], ["'Pendulum'", "Pendulum-v1"]),
-    "steps in words": ([STEPS, "--steps", "many"], ["--steps", "many"]),
+    "steps in words": ([STEPS, "--steps", "many"], ["--steps"]),
     "unknown option": ([STEPS, "--nosuch"], ["--nosuch"]),
     "no environment": ([], ["env"]),
 }

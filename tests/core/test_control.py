@@ -9,7 +9,7 @@ def test_a_new_control_asks_for_nothing() -> None:
     assert not control.waiting
     orders = control.take()
     assert (orders.tunables, orders.revision) == (None, 0)
-    assert not (orders.save or orders.pause or orders.stop or control.stopping)
+    assert (orders.save, orders.pause, orders.stop, control.stopping) == (False,) * 4
 
 
 def test_the_latest_of_several_settings_wins_and_revisions_count_them_all() -> None:

@@ -34,7 +34,9 @@ def test_no_action_ever_leaves_the_bounds_of_its_environment(
     limits: tuple[Any, Any, Any], data: st.DataObject
 ) -> None:
     low, high, dtype = limits
-    action = data.draw(st.lists(st.floats(-1.0, 1.0, width=32), min_size=len(low), max_size=len(low)))
+    action = data.draw(
+        st.lists(st.floats(-1.0, 1.0, width=32), min_size=len(low), max_size=len(low))
+    )
     found = view(low, high, dtype).to_env(np.array(action, np.float32))
     assert found.dtype == dtype
     assert found.shape == low.shape
@@ -49,7 +51,11 @@ def test_minus_one_nought_and_one_are_low_centre_and_high_of_each_dimension(
     low, high, dtype = limits
     env, ones = view(low, high, dtype), np.ones(len(low), np.float32)
     near = 1e-6 * (high.astype(float) - low) + 1e-37
-    for action, expected in ((-ones, low), (0 * ones, (low.astype(float) + high) / 2), (ones, high)):
+    for action, expected in (
+        (-ones, low),
+        (0 * ones, (low.astype(float) + high) / 2),
+        (ones, high),
+    ):
         slack = near + 1e-6 * np.abs(expected)
         assert (np.abs(env.to_env(action).astype(float) - expected) <= slack).all()
 

@@ -10,7 +10,7 @@ import pytest
 from td3core import checkpoint
 from td3core.config import Tunables, specs
 from td3core.control import Control
-from td3core.events import Ended, Event, Evaluated, Phase, Progress, Saved, Tuned
+from td3core.events import Ended, Evaluated, Event, Phase, Progress, Saved, Tuned
 from td3core.loop import train
 from tests.core.helpers import Told, finish, run, same, tensors, tiny
 from tests.scripted import Script

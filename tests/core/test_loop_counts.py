@@ -1,5 +1,6 @@
 """A run step by step, against scripted environments where everything can be counted."""
 
+import itertools
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def test_warm_up_actions_are_uniform_and_later_ones_are_the_actors(
     assert counts.min() > 60
     assert outcome.last_checkpoint is not None
     policy = checkpoint.load(outcome.last_checkpoint).policy()
-    for before, action in zip(actions[999:], actions[1000:], strict=False):
+    for before, action in itertools.pairwise(actions[999:]):
         seen = np.full(2, 0.5 * before, np.float32)
         assert action == pytest.approx(2.0 * policy(seen)[0], rel=1e-6)
 

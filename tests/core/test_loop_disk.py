@@ -53,7 +53,9 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
 def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    late = Disk(checkpoint.write_atomically, lambda path: path.stem not in ("step_000000020", "run"))
+    late = Disk(
+        checkpoint.write_atomically, lambda path: path.stem not in ("step_000000020", "run")
+    )
     monkeypatch.setattr(checkpoint, "write_atomically", late)
     outcome, told = run(runs_dir, checkpoint_interval=20)
     assert isinstance(outcome, Ended)
@@ -85,7 +87,9 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     outcome, told = run(runs_dir, scripted(script), steps=60)
     assert isinstance(outcome, Ended)
     assert disk.refused > 10
-    assert [w.message.split(":")[0] for w in told.all(Warned)] == ["Could not write the run's tables"]
+    assert [w.message.split(":")[0] for w in told.all(Warned)] == [
+        "Could not write the run's tables"
+    ]
     rows = read_table(outcome.run / "episodes.csv")
     assert [int(row["env_steps"]) for row in rows] == [10, 20, 30, 40, 50, 60]
     assert len(read_table(outcome.run / "training.csv")) >= 1

@@ -25,7 +25,10 @@ def broken(_: Any) -> Any:
 FAULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "raises": (broken, "ValueError.*the joint broke"),
     "NaN observation": (lambda o: (np.float32([0, np.nan]), *o[1:]), "observation.*not finite"),
-    "infinite observation": (lambda o: (np.float32([np.inf, 0]), *o[1:]), "observation.*not finite"),
+    "infinite observation": (
+        lambda o: (np.float32([np.inf, 0]), *o[1:]),
+        "observation.*not finite",
+    ),
     "NaN reward": (lambda o: (o[0], np.nan, *o[2:]), "reward of nan"),
     "infinite reward": (lambda o: (o[0], -np.inf, *o[2:]), "reward of -inf"),
     "no reward": (lambda o: (o[0], None, *o[2:]), "TypeError"),
@@ -84,6 +87,21 @@ def test_a_fault_at_the_very_first_reset_is_told_like_any_other(
     assert outcome.env_steps == 0
     assert "no ground to stand on" in outcome.message
     assert len(told.all(Started)) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [(lambda obs: obs * np.nan, "not finite"), (lambda _: np.zeros(5), "5 numbers.*announced 2")],
+    ids=["NaN", "too many numbers"],
+)
+def test_a_reset_without_a_usable_observation_ends_the_run_and_closes_its_environment(
+    runs_dir: Path, scripted: Any, first: Callable[[Any], Any], says: str
+) -> None:
+    script = Script(first_obs=first)
+    outcome, _ = fail(runs_dir, scripted(script))
+    assert re.search(says, outcome.message)
+    assert "step 0" in outcome.message
+    assert script.made == script.closed
 
 
 def test_a_fault_during_an_evaluation_ends_the_run_with_its_step(

@@ -82,7 +82,7 @@ def test_each_evaluation_starts_from_the_same_states(runs_dir: Path) -> None:
 
 
 def numpy_state() -> Any:
-    return [str(part) for part in np.random.get_state()]  # noqa: NPY002
+    return [str(part) for part in np.random.get_state()]
 
 
 GLOBALS: dict[str, Callable[[], Any]] = {

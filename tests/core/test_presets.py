@@ -87,10 +87,12 @@ def read_or_refuse(text: str) -> None:
     try:
         preset = parse_preset(text)
     except RequestError as problem:
-        assert str(problem)
+        said = str(problem)
     else:
         assert isinstance(preset, Preset)
         make_settings({**preset.values, "env": preset.env})
+        return
+    assert said
 
 
 @given(st.text())

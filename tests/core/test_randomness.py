@@ -86,7 +86,10 @@ def test_episode_seeds_differ_by_purpose_and_episode(
 
 def test_an_episode_seed_does_not_depend_on_the_episodes_before_it() -> None:
     in_order = [episode_seed(7, Purpose.ENVIRONMENT, i) for i in range(500)]
-    assert [episode_seed(7, Purpose.ENVIRONMENT, i) for i in (499, 3)] == [in_order[499], in_order[3]]
+    assert [episode_seed(7, Purpose.ENVIRONMENT, i) for i in (499, 3)] == [
+        in_order[499],
+        in_order[3],
+    ]
     assert len(set(in_order)) == 500
 
 

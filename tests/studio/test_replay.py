@@ -425,17 +425,19 @@ def test_a_truncated_checkpoint_is_refused_and_a_sound_one_plays_afterwards(
 def test_closing_leaves_no_process_no_thread_and_no_shared_memory(
     qtbot: QtBot, player: Player, agent: Path
 ) -> None:
-    native = psutil.Process().num_threads()
     threads = threading.active_count()
     load(qtbot, player, agent)
     player.play()
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS):
         pass
+    assert player._link is not None
+    reader = player._link.reader
+    assert reader.isRunning()
     player.close()
     player.close()
+    assert reader.isFinished()
     assert not renderers()
     assert threading.active_count() == threads
-    assert psutil.Process().num_threads() <= native
     assert not blocks()
     assert player.state is State.EMPTY
 

@@ -1,0 +1,94 @@
+"""What a run says and writes down: events to whoever listens, rows to the run's tables."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from td3core import checkpoint, events
+from td3core.events import TRAINING_COLUMNS, EpisodeEnded, Event
+from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, training_columns
+
+Report = Callable[[Event], None]
+
+
+class Recorder:
+    """Gathers rows between two reports, so that neither files nor listeners hear of every step.
+
+    A file that cannot be written costs a warning, never the run; its rows wait for better times.
+    """
+
+    def __init__(self, run: RunDirectory, report: Report) -> None:
+        self._run, self.report = run, report
+        self._episodes = run.table("episodes", EPISODE_COLUMNS)
+        self._training = run.table("training", training_columns())
+        self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
+        self._rows: list[tuple[float, ...]] = []
+        self._ended: list[EpisodeEnded] = []
+        self._warned: set[str] = set()
+
+    def add_training(self, row: Sequence[float], wall_s: float) -> None:
+        """Keep one row of training statistics, in the order of ``TRAINING_COLUMNS``."""
+        self._rows.append(tuple(row))
+        numbers = [f"{value:.6g}" for value in row[2:]]
+        self._training.add((int(row[0]), int(row[1]), *numbers, f"{wall_s:.3f}"))
+
+    def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
+        """Keep one finished episode."""
+        self._ended.append(ended)
+        numbers = (ended.episode, ended.env_steps, ended.episode_return, ended.length)
+        self._episodes.add((*numbers, int(ended.terminated), f"{wall_s:.3f}"))
+
+    def add_evaluation(self, event: events.Evaluated) -> None:
+        """Keep one evaluation, and say it at once."""
+        self._evaluations.add(
+            (
+                event.env_steps,
+                event.mean,
+                event.std,
+                int(event.is_best),
+                " ".join(map(str, event.returns)),
+                " ".join(map(str, event.lengths)),
+                event.seed,
+                f"{event.wall_s:.3f}",
+            )
+        )
+        self.report(event)
+
+    def add_changes(self, event: events.Tuned) -> None:
+        """Write live changes to the journal, and say them."""
+        for name, old, new in event.changes:
+            entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
+            entry["time"] = checkpoint.now()
+            self.write("the journal", event.env_steps, partial(self._run.note, entry))
+        self.report(event)
+
+    def take(self) -> dict[str, Any]:
+        """Return the gathered rows as fields of a ``Progress``."""
+        rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
+        rows.flags.writeable = False
+        ended, self._rows, self._ended = tuple(self._ended), [], []
+        return {"training": rows, "ended": ended}
+
+    def flush(self, env_steps: int) -> None:
+        """Append everything gathered to the files."""
+        self.write("the run's tables", env_steps, self._flush_tables)
+
+    def _flush_tables(self) -> None:
+        for table in (self._episodes, self._training, self._evaluations):
+            table.flush()
+
+    def write(self, what: str, env_steps: int, write: Callable[[], None]) -> bool:
+        """Write something; say it once if that fails, and return whether it did not."""
+        try:
+            write()
+        except OSError as problem:
+            if what not in self._warned:
+                self._warned.add(what)
+                reason = problem.strerror or str(problem)
+                message = f"Could not write {what}: {reason}. Training goes on."
+                self.report(events.Warned(env_steps=env_steps, message=message))
+            return False
+        self._warned.discard(what)
+        return True
