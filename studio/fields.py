@@ -98,6 +98,7 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
         spin = QSpinBox()
         spin.setRange(int(spec.low), int(min(spec.high, _LARGEST)))
         spin.setGroupSeparatorShown(True)
+        spin.setSpecialValueText(spec.zero)
         spin.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
         return Field(spin, spin.value, lambda value: spin.setValue(min(int(value), _LARGEST)))
     edit = QLineEdit()

@@ -59,7 +59,7 @@ class LiveRow(QWidget):
         self._reset.setText("↺")
         self._reset.setStyleSheet("padding: 0 4px;")
         self.setToolTip(tip)
-        self.spin.setFixedWidth(76)
+        self.spin.setFixedWidth(68)
         self.spin.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.show_pending(False)
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

@@ -137,7 +137,7 @@ class MainWindow(QMainWindow):
         self.panels_menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._actions["panels"].setMenu(self.panels_menu)
         columns = [self._docks["setup"], self._docks["replay"]]
-        self.resizeDocks(columns, [276, 304], Qt.Orientation.Horizontal)
+        self.resizeDocks(columns, [292, 300], Qt.Orientation.Horizontal)
         rows = [self._docks["setup"], self._docks["live"]]
         self.resizeDocks(rows, [290, 430], Qt.Orientation.Vertical)
         self.resizeDocks([self._docks["log"]], [130], Qt.Orientation.Vertical)

@@ -80,8 +80,9 @@ class PlotCard(QWidget):
         self.plot.addItem(self.marks, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
+        self._legend.setProperty("role", "legend")
         self._readout = QLabel()
-        self._readout.setProperty("role", "muted")
+        self._readout.setProperty("role", "legend")
         self._build(title, about, log_button)
 
     def _make_plot(self, name: str, title: str) -> pg.PlotWidget:
@@ -120,6 +121,7 @@ class PlotCard(QWidget):
         bar.addWidget(heading)
         bar.addWidget(self._legend, 1)
         bar.addWidget(self._readout)
+        self._readout.hide()
         if log_button:
             log = self._tool("math-log", "Logarithmic scale", checkable=True)
             log.toggled.connect(self._set_log)
@@ -217,7 +219,7 @@ class PlotCard(QWidget):
             f'<span style="color:{getattr(self._theme, c.colour)}">●</span> {c.label}'
             for c in curves
         ]
-        return "&nbsp; ".join(parts)
+        return " ".join(parts)
 
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
@@ -242,11 +244,12 @@ class PlotCard(QWidget):
             x = marker.env_steps
         self._legend.setText("&nbsp; ".join(parts))
         self._readout.setText(f"step {max(x, 0):,.0f}")
+        self._readout.show()
 
     def clear_readout(self) -> None:
         """Hide the crosshair and show the legend again."""
         self._hair.hide()
-        self._readout.clear()
+        self._readout.hide()
         self._legend.setText(self._legend_text([curve for curve, s in self._shown if len(s)]))
 
     @Slot(object)

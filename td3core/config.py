@@ -34,6 +34,8 @@ class Spec:
     shown: tuple[float, float] | None = None
     scale: Scale = "linear"
     choices: tuple[str, ...] = ()
+    zero: str = ""
+    """What 0 means, where it is not a quantity."""
 
     @property
     def slider_range(self) -> tuple[float, float]:
@@ -219,6 +221,7 @@ class RunConfig:
     threads: int = _setting(
         0,
         label="Threads",
+        zero="automatic",
         low=0,
         high=1024,
         help="Torch threads for the updates. 0 means one less than the machine has cores.",
@@ -274,6 +277,7 @@ class RunConfig:
     eval_interval: int = _setting(
         5_000,
         label="Evaluate every",
+        zero="never",
         unit="environment steps",
         low=0,
         high=1e9,
@@ -289,6 +293,7 @@ class RunConfig:
     checkpoint_interval: int = _setting(
         10_000,
         label="Checkpoint every",
+        zero="never",
         unit="environment steps",
         low=0,
         high=1e9,

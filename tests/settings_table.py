@@ -1,7 +1,7 @@
 """Writes the settings table of the README from the metadata of the settings.
 
-    .venv/bin/python tests/settings_table.py            rewrites the table
-    .venv/bin/python tests/settings_table.py --check    says whether it is up to date
+.venv/bin/python tests/settings_table.py            rewrites the table
+.venv/bin/python tests/settings_table.py --check    says whether it is up to date
 """
 
 import sys

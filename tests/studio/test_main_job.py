@@ -95,9 +95,7 @@ def test_a_person_trains_tunes_pauses_stops_and_watches(qtbot, window, find):
     assert listener.all(events.Saved)[-1].env_steps == paused_at
 
     click(qtbot, find("pause_button"))
-    qtbot.waitUntil(
-        lambda: listener.all(events.Progress)[-1].env_steps > paused_at, timeout=10_000
-    )
+    qtbot.waitUntil(lambda: listener.all(events.Progress)[-1].env_steps > paused_at, timeout=10_000)
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: window.controller.state is RunState.IDLE, timeout=20_000)
     assert listener.said[-1].stopped == "user"
@@ -121,9 +119,7 @@ def watch_last_checkpoint(qtbot, window, find, path) -> None:
         pictures.add(hash(bytes(np.asarray(image.constBits()))))
 
     window.replay.player.frame_ready.connect(look)
-    qtbot.mouseClick(
-        rows.viewport(), Qt.MouseButton.LeftButton, pos=rows.visualRect(row).center()
-    )
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=rows.visualRect(row).center())
     click(qtbot, find("replay_play_button"))
     qtbot.waitUntil(lambda: len(pictures) >= 30, timeout=60_000)
 

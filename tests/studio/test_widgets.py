@@ -6,7 +6,7 @@ from dataclasses import fields as dataclass_fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
