@@ -101,6 +101,9 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
         spin.setSpecialValueText(spec.zero)
         spin.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
         return Field(spin, spin.value, lambda value: spin.setValue(min(int(value), _LARGEST)))
+    if isinstance(default, float):
+        box = NumberBox(spec, whole=False)
+        return Field(box, box.value, box.setValue)
     edit = QLineEdit()
     return Field(
         edit,

@@ -68,7 +68,7 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_docks()
         self._connect()
-        self.live.show_tunables(self.setup.tunables_of_preset(), as_defaults=True)
+        self.live.show_tunables(self.setup.chosen_tunables(), as_defaults=True)
         self._on_state(RunState.IDLE)
         self._restore_layout()
         self._dress(theme)
@@ -308,5 +308,6 @@ def _scrolling(content: QWidget) -> QScrollArea:
     area.setWidget(content)
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(250)
+    # Narrower than this, the names of the settings would be cut off.
+    area.setMinimumWidth(286)
     return area

@@ -11,10 +11,11 @@ from studio.fields import Field, make_field
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
 from td3core.envs import KNOWN
-from td3core.presets import Preset, load_presets
+from td3core.presets import PLUS, Preset, load_presets
 
 FIRST_ENV = "BipedalWalker-v3"
 NO_PRESET = "Defaults of TD3"
+AS_PUBLISHED = "TD3"
 WELCOME = (
     "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns in about a minute;"
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
@@ -35,6 +36,10 @@ class SetupPanel(QWidget):
         self._presets = load_presets()
         self._env = QSearchableComboBox()
         self._preset = QComboBox()
+        self._variant = QComboBox()
+        self._variant.addItems(
+            [AS_PUBLISHED, *(p.name for p in self._presets.values() if not p.env)]
+        )
         self._about = _note("")
         self._fields = {
             name: make_field(name, spec, default(name))
@@ -47,6 +52,7 @@ class SetupPanel(QWidget):
         self._fill_environments()
         self._env.currentTextChanged.connect(self._on_env)
         self._preset.currentTextChanged.connect(self._on_preset)
+        self._variant.currentTextChanged.connect(self._on_preset)
         self._env.setCurrentText(FIRST_ENV)
         self._on_env(FIRST_ENV)
 
@@ -66,6 +72,12 @@ class SetupPanel(QWidget):
                 " environment with continuous actions can be named.",
             ),
             ("preset", self._preset, "Preset", "Settings that are known to work."),
+            (
+                "variant",
+                self._variant,
+                "Algorithm",
+                "TD3, DDPG, or TD3 without one of its tricks, as in the paper's ablations.",
+            ),
         ):
             widget.setObjectName(f"{name}_combo")
             widget.setAccessibleName(label)
@@ -129,10 +141,9 @@ class SetupPanel(QWidget):
         """
         values: dict[str, Any] = {name: field.read() for name, field in self._fields.items()}
         values |= {name: getattr(tunables, name) for name, _ in specs(Tunables)}
-        chosen = self._preset.currentText()
         values |= {
             "env": self._env.currentText().strip(),
-            "preset": chosen if chosen in self._presets else "",
+            "preset": PLUS.join(preset.name for preset in self._chosen()),
         }
         return make_settings(values)
 
@@ -142,28 +153,35 @@ class SetupPanel(QWidget):
         own = [p for p in self._presets.values() if p.env == env_id.strip()]
         with QSignalBlocker(self._preset):
             self._preset.clear()
-            self._preset.addItems([*(p.name for p in own), NO_PRESET])
-        self._on_preset(self._preset.currentText())
+            self._preset.addItems([*(p.name for p in own if p.env), NO_PRESET])
+        self._on_preset()
 
-    @Slot(str)
-    def _on_preset(self, name: str) -> None:
-        preset = self._presets.get(name)
-        self._about.setText(preset.about if preset else "")
-        self._about.setVisible(bool(preset))
-        self._show(preset)
-
-    def _show(self, preset: Preset | None) -> None:
-        values = dict(preset.values) if preset else {}
+    @Slot()
+    def _on_preset(self) -> None:
+        """Show the values of what is chosen, and what it is about."""
+        chosen = self._chosen()
+        self._about.setText(" ".join(preset.about for preset in chosen))
+        self._about.setVisible(bool(chosen))
+        values = self._chosen_values()
         for name, field in self._fields.items():
             if name != "seed":
                 self._write(field, values.get(name, default(name)))
-        live = {name: values[name] for name, _ in specs(Tunables) if name in values}
-        self.live_defaults_changed.emit(Tunables(**live))
+        self.live_defaults_changed.emit(self.chosen_tunables())
 
-    def tunables_of_preset(self) -> Tunables:
-        """Return the live settings that the chosen preset starts with."""
-        preset = self._presets.get(self._preset.currentText())
-        values = preset.values if preset else {}
+    def _chosen(self) -> list[Preset]:
+        """Return the preset and the variant chosen, in the order they are laid on."""
+        names = (self._preset.currentText(), self._variant.currentText())
+        return [self._presets[name] for name in names if name in self._presets]
+
+    def _chosen_values(self) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for preset in self._chosen():
+            values |= preset.values
+        return values
+
+    def chosen_tunables(self) -> Tunables:
+        """Return the live settings that preset and variant start with."""
+        values = self._chosen_values()
         return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
 
     @staticmethod

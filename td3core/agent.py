@@ -12,6 +12,7 @@ from torch import Tensor
 
 from td3core.config import RunConfig, Tunables
 from td3core.networks import MLP, Actor, Critic
+from td3core.normalise import Normaliser
 from td3core.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.replay import Batch
@@ -46,18 +47,28 @@ class TD3:
         self._actor_activation = config.actor_activation
         self._metrics: list[Tensor] = []
         self.updates = 0
+        self._lr_share = 1.0
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
         """Use these live settings from the next update on."""
         self.tunables = tunables
-        self.actor_optimizer.param_groups[0]["lr"] = tunables.actor_lr
-        self.critic_optimizer.param_groups[0]["lr"] = tunables.critic_lr
+        self._set_learning_rates()
 
-    def policy(self) -> Policy:
+    def set_lr_share(self, share: float) -> None:
+        """Use this share of both learning rates, for a schedule that lowers them."""
+        self._lr_share = share
+        self._set_learning_rates()
+
+    def _set_learning_rates(self) -> None:
+        t, share = self.tunables, self._lr_share
+        self.actor_optimizer.param_groups[0]["lr"] = share * t.actor_lr
+        self.critic_optimizer.param_groups[0]["lr"] = share * t.critic_lr
+
+    def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the acting side; it shares the actor's weights and follows every update."""
         layers = [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in self.actor.layers()]
-        return Policy(layers, self._actor_activation)
+        return Policy(layers, self._actor_activation, normaliser)
 
     def update(self, batch: Batch) -> None:
         """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""

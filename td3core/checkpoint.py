@@ -24,12 +24,13 @@ from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.envs import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluate import Evaluation
+from td3core.normalise import Normaliser
 from td3core.policy import Policy
 
 SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
-_NETWORKS = ("actor", "critic1", "critic2")
+_EXPORTED = ("actor", "critic1", "critic2", "obs_norm")
 
 # Whatever a damaged description makes Python say while it is read.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -71,7 +72,10 @@ class Checkpoint:
 
     def policy(self) -> Policy:
         """Return the acting side of the saved agent."""
-        return Policy.from_tensors(self.tensors, self.header.config.actor_activation)
+        config, normaliser = self.header.config, None
+        if config.normalize_observations:
+            normaliser = Normaliser.from_tensors(self.tensors, self.header.env.obs_dim)
+        return Policy.from_tensors(self.tensors, config.actor_activation, normaliser)
 
 
 def save(path: Path, header: Header, tensors: Arrays) -> None:
@@ -82,7 +86,7 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
     """
     data = serialise(
         {name: np.ascontiguousarray(array) for name, array in tensors.items()},
-        metadata={_KEY: json.dumps(_meaning(header) | {"digest": digest_of(tensors)})},
+        metadata={_KEY: sealed(_meaning(header), tensors)},
     )
     write_atomically(path, data)
 
@@ -126,9 +130,9 @@ def load(path: Path) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in shapes}
         except (SafetensorError, *_DAMAGE) as problem:
             raise RequestError(f"{path.name} holds a tensor of an unknown kind.") from problem
-        digest = json.loads(file.metadata()[_KEY]).get("digest")
+        meaning = json.loads(file.metadata()[_KEY])
     _check_values(path, header, tensors)
-    if digest != digest_of(tensors):
+    if json.loads(sealed(meaning, tensors)) != meaning:
         raise RequestError(f"{path.name} was altered after it was saved (its check sum differs).")
     return Checkpoint(header=header, tensors=tensors)
 
@@ -137,7 +141,7 @@ def export(source: Path, target: Path) -> None:
     """Copy only the networks of a checkpoint: enough to act and to look at, a quarter the size."""
     checkpoint = load(source)
     slim = {
-        name: array for name, array in checkpoint.tensors.items() if name.split(".")[0] in _NETWORKS
+        name: array for name, array in checkpoint.tensors.items() if name.split(".")[0] in _EXPORTED
     }
     values = {item.name: getattr(checkpoint.header, item.name) for item in fields(Header)}
     save(target, Header(**(values | {"complete": False, "path": target})), slim)
@@ -229,7 +233,7 @@ def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
 
 
 def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:
-    for name, shape in _network_shapes(header).items():
+    for name, shape in (_network_shapes(header) | _statistics_shapes(header)).items():
         if name not in shapes:
             raise RequestError(f"{path.name} lacks the tensor {name}.")
         if shapes[name] != shape:
@@ -239,21 +243,28 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
 
 
 def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
-    for name in _network_shapes(header):
-        if tensors[name].dtype != np.float32:
-            raise RequestError(f"{path.name} holds {name} as {tensors[name].dtype}, not float32.")
+    kinds = dict.fromkeys(_network_shapes(header), "float32")
+    kinds |= dict.fromkeys(_statistics_shapes(header), "float64")
+    for name, wanted in kinds.items():
+        if tensors[name].dtype != wanted:
+            found = tensors[name].dtype
+            raise RequestError(f"{path.name} holds {name} as {found}, not {wanted}.")
         if not np.isfinite(tensors[name]).all():
             raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
 
 
-def digest_of(tensors: Arrays) -> str:
-    """Return a check sum over names, kinds, shapes and values: flipped bits must not pass."""
-    total = hashlib.sha256()
+def sealed(meaning: dict[str, Any], tensors: Arrays) -> str:
+    """Return a description as JSON, with a check sum over itself and every tensor in it.
+
+    Flipped bits must not pass as an agent, nor as its settings.
+    """
+    plain = {key: value for key, value in meaning.items() if key != "digest"}
+    total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])
         total.update(f"{name} {array.dtype} {array.shape}".encode())
         total.update(array.tobytes())
-    return total.hexdigest()
+    return json.dumps(plain | {"digest": total.hexdigest()})
 
 
 def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
@@ -271,6 +282,11 @@ def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
         for i, (n, m) in enumerate(pairwise(widths)):
             shapes |= {f"{name}.{i}.weight": (m, n), f"{name}.{i}.bias": (m,)}
     return shapes
+
+
+def _statistics_shapes(header: Header) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the statistics that normalising needs, if the agent does."""
+    return Normaliser.shapes(header.env.obs_dim) if header.config.normalize_observations else {}
 
 
 def _sync_folder(folder: Path) -> None:

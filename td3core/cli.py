@@ -59,7 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
-    preset: Annotated[str | None, typer.Option(help="Preset; else the environment's own.")] = None,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(help="Preset or variant, more than one allowed; else the environment's own."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
     settings: Annotated[
@@ -80,8 +83,9 @@ def train(
     if no_eval:
         values["eval_interval"] = 0
     # An unknown environment is the likelier slip; say that rather than "no such preset".
-    check_env(env)
-    config, tunables = compose(env, preset, values)
+    # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
+    env = check_env(env).env_id
+    config, tunables = compose(env, preset or [], values)
     return _run(config, tunables, runs_dir, as_json=as_json)
 
 

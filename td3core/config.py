@@ -274,6 +274,37 @@ class RunConfig:
         help="Clipped double Q-learning: the target takes the smaller of two critics."
         " Off: one critic and no minimum, as in DDPG.",
     )
+    reward_scale: float = _setting(
+        1.0,
+        label="Reward scale",
+        low=1e-6,
+        high=1e6,
+        help="What the agent learns from is max(scale × reward, floor). Logged returns are always"
+        " the environment's own; the shaped ones are logged beside them.",
+    )
+    reward_floor: float = _setting(
+        -1e9,
+        label="Reward floor",
+        low=-1e9,
+        high=1e9,
+        help="Rewards, once scaled, never count for less than this; softens a penalty for falling."
+        " The default never matters.",
+    )
+    normalize_observations: bool = _setting(
+        False,
+        label="Normalise observations",
+        help="Observations are brought to mean 0 and variance 1 by running statistics, which are"
+        " saved with the agent and applied wherever it acts.",
+    )
+    lr_final: float = _setting(
+        1.0,
+        label="Final learning rate",
+        unit="share of the first",
+        low=0.0,
+        high=1.0,
+        help="Both learning rates fall linearly to this share of their value at the last step."
+        " 1 keeps them as they are.",
+    )
     eval_interval: int = _setting(
         5_000,
         label="Evaluate every",

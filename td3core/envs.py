@@ -176,7 +176,7 @@ def check_env(env_id: str) -> EnvInfo:
         assert isinstance(obs_space, Box)
         spec = env.spec
         return EnvInfo(
-            env_id=env_id,
+            env_id=spec.id if spec else env_id,
             obs_dim=int(np.prod(obs_space.shape)),
             act_dim=int(np.prod(space.shape)),
             action_low=tuple(float(v) for v in space.low.ravel()),

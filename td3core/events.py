@@ -61,6 +61,8 @@ class EpisodeEnded:
     episode: int
     env_steps: int
     episode_return: float
+    shaped_return: float
+    """The sum of what the agent learnt from (see ``reward_scale`` and ``reward_floor``)."""
     length: int
     terminated: bool
 

@@ -37,10 +37,11 @@ from td3core.events import (
     Started,
     Tuned,
 )
+from td3core.normalise import Normaliser
 from td3core.pace import Pace
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.recorder import Recorder, Report
-from td3core.replay import ReplayBuffer
+from td3core.replay import Batch, ReplayBuffer
 from td3core.runs import RunDirectory
 
 log = logging.getLogger(__name__)
@@ -109,12 +110,16 @@ class Trainer:
         self._info: EnvInfo = check_env(config.env)
         self.directory = RunDirectory.create(runs_dir, config, tunables)
         self._agent = TD3(config, tunables, self._info.obs_dim, self._info.act_dim)
-        self._policy = self._agent.policy()
+        self._normaliser = None
+        if config.normalize_observations:
+            self._normaliser = Normaliser(self._info.obs_dim)
+        self._policy = self._agent.policy(self._normaliser)
         self._memory = ReplayBuffer(config.buffer_size, self._info.obs_dim, self._info.act_dim)
         self._warm_up = generator(config.seed, Purpose.WARM_UP)
         self._exploration = generator(config.seed, Purpose.EXPLORATION)
         self._sampling = generator(config.seed, Purpose.REPLAY)
         self._noise = tunables.exploration_noise
+        self._shaped_return = 0.0
         self._revision = 0
         self.env_steps = self._episodes = 0
         self._episode: Episode | None = None
@@ -171,6 +176,9 @@ class Trainer:
     def _begin_episode(self) -> None:
         self.close()
         self._episode = Episode(self._info, self.config.seed, self._episodes, self.env_steps)
+        self._shaped_return = 0.0
+        if self._normaliser is not None:
+            self._normaliser.observe(self._episode.obs)
 
     def _step(self) -> None:
         episode = self._episode
@@ -178,8 +186,12 @@ class Trainer:
         obs = episode.obs
         action = self._act(obs)
         outcome = episode.step(action)
+        reward = max(self.config.reward_scale * outcome.reward, self.config.reward_floor)
+        self._shaped_return += reward
+        if self._normaliser is not None:
+            self._normaliser.observe(outcome.next_obs)
         # A time limit is not a terminal state: the value of s' still counts.
-        self._memory.add(obs, action, outcome.reward, outcome.next_obs, outcome.terminated)
+        self._memory.add(obs, action, reward, outcome.next_obs, outcome.terminated)
         self.env_steps += 1
         if outcome.terminated or outcome.truncated:
             self._end_episode(episode, outcome.terminated)
@@ -206,15 +218,26 @@ class Trainer:
         if self.env_steps <= self.config.learning_starts:
             return
         self._pace.mark_learning(self.env_steps - 1)
+        if self.config.lr_final < 1.0:
+            done = self.env_steps / self.config.steps
+            self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         for _ in range(self._agent.tunables.updates_per_step):
-            batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
-            self._agent.update(batch)
+            self._agent.update(self._sample())
+
+    def _sample(self) -> Batch:
+        batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
+        normalise = self._normaliser
+        if normalise is None:
+            return batch
+        # Stored as they came, normalised by what is known now: the statistics keep moving.
+        return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
 
     def _end_episode(self, episode: Episode, terminated: bool) -> None:
         ended = EpisodeEnded(
             episode=self._episodes,
             env_steps=self.env_steps,
             episode_return=episode.total,
+            shaped_return=self._shaped_return,
             length=episode.length,
             terminated=terminated,
         )
@@ -273,6 +296,8 @@ class Trainer:
             )
         if result is None:
             return
+        if not np.isfinite(result.returns).all():
+            raise RunError(f"The evaluation at step {self.env_steps} returned {result.returns}.")
         is_best = self._best is None or result.mean > self._best
         self._last_eval, self._last_eval_step = result, self.env_steps
         self._records.add_evaluation(
@@ -363,6 +388,8 @@ class Trainer:
             "generator.exploration": generator_state(self._exploration),
             "generator.replay": generator_state(self._sampling),
         }
+        if self._normaliser is not None:
+            tensors |= self._normaliser.state()
         with self._pace.stopped():
             write = partial(checkpoint.save, path, header, tensors)
             if self._records.write(path.name, self.env_steps, write):

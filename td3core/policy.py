@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.envs import AgentView
+from td3core.normalise import Normaliser
 
 Floats = NDArray[np.float32]
 
@@ -18,15 +19,21 @@ Floats = NDArray[np.float32]
 class Policy:
     """A deterministic actor: hidden layers with ``relu`` or ``tanh``, then a tanh output."""
 
-    def __init__(self, layers: Sequence[tuple[Floats, Floats]], activation: str) -> None:
+    def __init__(
+        self,
+        layers: Sequence[tuple[Floats, Floats]],
+        activation: str,
+        normaliser: Normaliser | None = None,
+    ) -> None:
         """Take (weight (out, in), bias (out,)) of each layer; they are used, not copied."""
+        self._normaliser = normaliser
         self._hidden = list(layers[:-1])
         self._output = layers[-1]
         self._relu = activation == "relu"
 
     def __call__(self, obs: Floats) -> Floats:
         """Return the action in [-1, 1], shape (act_dim,), for one observation (obs_dim,)."""
-        x = obs
+        x = obs if self._normaliser is None else self._normaliser(obs)
         for weight, bias in self._hidden:
             x = weight @ x
             x += bias
@@ -37,11 +44,16 @@ class Policy:
         return np.tanh(x, out=x)
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Floats], activation: str) -> "Policy":
+    def from_tensors(
+        cls,
+        tensors: Mapping[str, Floats],
+        activation: str,
+        normaliser: Normaliser | None = None,
+    ) -> "Policy":
         """Build from a checkpoint's ``actor.<layer>.weight`` and ``actor.<layer>.bias``."""
         count = sum(1 for name in tensors if name.startswith("actor.") and name.endswith(".weight"))
         layers = [(tensors[f"actor.{i}.weight"], tensors[f"actor.{i}.bias"]) for i in range(count)]
-        return cls(layers, activation)
+        return cls(layers, activation, normaliser)
 
 
 @dataclass(frozen=True, slots=True)

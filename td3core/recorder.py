@@ -37,8 +37,9 @@ class Recorder:
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
         """Keep one finished episode."""
         self._ended.append(ended)
-        numbers = (ended.episode, ended.env_steps, ended.episode_return, ended.length)
-        self._episodes.add((*numbers, int(ended.terminated), f"{wall_s:.3f}"))
+        returns = (ended.episode_return, ended.shaped_return)
+        end = (ended.length, int(ended.terminated), f"{wall_s:.3f}")
+        self._episodes.add((ended.episode, ended.env_steps, *returns, *end))
 
     def add_evaluation(self, event: events.Evaluated) -> None:
         """Keep one evaluation, and say it at once."""

@@ -23,7 +23,10 @@ from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.events import TRAINING_COLUMNS
 
-EPISODE_COLUMNS = ("episode", "env_steps", "return", "length", "terminated", "time_s")
+EPISODE_COLUMNS = (
+    *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
+    "time_s",
+)
 EVALUATION_COLUMNS = ("env_steps", "mean", "std", "best", "returns", "lengths", "seed", "time_s")
 
 
@@ -128,14 +131,12 @@ class RunDirectory:
             found = tomllib.loads((path / "run.toml").read_text(encoding="utf-8"))
             schema = int(found["schema"])
             if schema > SCHEMA:
-                raise RequestError(f"{path.name} was written by a newer TD3 Studio.")
+                raise RequestError("it was written by a newer TD3 Studio")
             config, tunables = make_settings({**found["config"], **found["tunables"]})
             return cls(path, config, tunables, str(found["created"]))
         except FileNotFoundError as problem:
             raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
-            if isinstance(problem, RequestError):
-                raise
             raise RequestError(f"{path.name}/run.toml cannot be read: {problem}") from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:

@@ -135,7 +135,7 @@ def rewritten(path: Path, whole: bytes, keys: str, value: Any) -> Path:
         inner = inner[key]
     inner[last] = value
     tensors = make_agent().state()
-    text = json.dumps({**meaning, "digest": checkpoint.digest_of(tensors)})
+    text = checkpoint.sealed(meaning, tensors)
     path.write_bytes(serialise(tensors, metadata={META: text}))
     return path
 

@@ -54,7 +54,7 @@ def test_without_learning_the_same_task_is_not_solved(runs_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_the_pendulum_preset_swings_up_and_holds(runs_dir: Path) -> None:
-    config, tunables = compose("Pendulum-v1", None, {"seed": 0, "threads": 1})
+    config, tunables = compose("Pendulum-v1", [], {"seed": 0, "threads": 1})
     assert config.steps == 15_000
     told = Told()
     outcome = train(config, tunables, Control(), told, runs_dir)
@@ -73,7 +73,7 @@ def test_the_pendulum_preset_swings_up_and_holds(runs_dir: Path) -> None:
 
 def test_the_presets_of_the_main_jobs_ask_for_learning_within_their_steps() -> None:
     for env_id in ("Pendulum-v1", "BipedalWalker-v3", "LunarLanderContinuous-v3"):
-        config, tunables = compose(env_id, None, {})
+        config, tunables = compose(env_id, [], {})
         assert config.steps >= 10 * config.learning_starts
         assert tunables.updates_per_step == 1
         assert make_settings({"env": env_id})[1].policy_delay == tunables.policy_delay == 2

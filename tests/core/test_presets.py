@@ -10,12 +10,16 @@ from td3core.config import RunConfig, Tunables, make_settings, specs
 from td3core.envs import KNOWN
 from td3core.errors import RequestError
 from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
+from tests.scripted import STEPS
 
-NAMES = sorted(p.name[:-5] for p in (files("resources") / "presets").iterdir() if "toml" in p.name)
+FILES = [p.name for p in (files("resources") / "presets").iterdir() if "toml" in p.name]
+NAMES = sorted(name[:-5] for name in FILES if not name.startswith("variant-"))
+VARIANTS = sorted(preset.name for preset in load_presets().values() if not preset.env)
 
 
 def test_every_preset_file_is_loaded_in_alphabetical_order() -> None:
-    assert sorted(load_presets()) == NAMES
+    assert sorted(load_presets()) == sorted(NAMES + VARIANTS)
+    assert len(load_presets()) == len(FILES)
     assert list(load_presets()) == sorted(load_presets(), key=str.lower)
 
 
@@ -25,13 +29,13 @@ def test_a_preset_is_made_of_valid_settings_for_a_known_environment(name: str) -
     assert preset.env in {known.env_id for known in KNOWN}
     assert preset.about.endswith(".")
     config, _ = make_settings({**preset.values, "env": preset.env})
-    assert config.learning_starts < config.steps <= 1_000_000
+    assert config.learning_starts < config.steps
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
     preset = load_presets()[name]
-    config, tunables = compose(preset.env, None, {})
+    config, tunables = compose(preset.env, [], {})
     assert config.preset == name
     assert config.env == preset.env
     for key, value in preset.values.items():
@@ -39,33 +43,60 @@ def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
         assert found == (tuple(value) if isinstance(value, list) else value)
 
 
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_is_laid_over_the_preset_of_the_environment(name: str) -> None:
+    variant = load_presets()[name]
+    config, tunables = compose("Pendulum-v1", [name], {})
+    assert config.preset == f"Pendulum-v1 + {name}"
+    assert config.steps == 15_000
+    for key, value in variant.values.items():
+        found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_the_ablations_switch_off_just_what_they_name() -> None:
+    tricks = {"twin_critics": True, "policy_delay": 2, "policy_noise": 0.2}
+    for name, off in {
+        "TD3 without twin critics": {"twin_critics": False},
+        "TD3 without delay": {"policy_delay": 1},
+        "TD3 without smoothing": {"policy_noise": 0.0},
+        "TD3 without its three tricks": {
+            "twin_critics": False,
+            "policy_delay": 1,
+            "policy_noise": 0.0,
+        },
+    }.items():
+        config, tunables = compose(STEPS, [name], {})
+        found = {k: getattr(config, k, getattr(tunables, k, None)) for k in tricks}
+        assert found == tricks | off
+
+
 def test_values_that_are_given_win_over_the_preset_and_leave_the_rest() -> None:
-    config, tunables = compose("Pendulum-v1", None, {"gamma": 0.5, "steps": 123})
+    config, tunables = compose("Pendulum-v1", [], {"gamma": 0.5, "steps": 123})
     assert (tunables.gamma, config.steps) == (0.5, 123)
     assert (tunables.actor_lr, config.actor_hidden) == (1e-3, (64, 64))
 
 
 def test_a_preset_may_be_named_for_another_environment() -> None:
-    config, tunables = compose("Swimmer-v5", "Pendulum-v1", {})
-    assert (config.env, config.preset) == ("Swimmer-v5", "Pendulum-v1")
+    config, tunables = compose(STEPS, ["Pendulum-v1"], {})
+    assert (config.env, config.preset) == (STEPS, "Pendulum-v1")
     assert tunables.gamma == 0.98
 
 
 def test_an_environment_without_a_preset_gets_the_defaults() -> None:
-    assert preset_for("Swimmer-v5") is None
-    config, tunables = compose("Swimmer-v5", None, {})
-    assert (config, tunables) == (RunConfig(env="Swimmer-v5"), Tunables())
+    assert preset_for(STEPS) is None
+    config, tunables = compose(STEPS, [], {})
+    assert (config, tunables) == (RunConfig(env=STEPS), Tunables())
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest_ones() -> None:
     with pytest.raises(RequestError, match=r"'Pendulum'.*Pendulum-v1"):
-        compose("Pendulum-v1", "Pendulum", {})
+        compose("Pendulum-v1", ["Pendulum"], {})
 
 
 ANY_ENV = "name = 'a'\nenv = 'b'\n"
 NOT_PRESETS = {
     "empty": ("", "name"),
-    "no environment": ("name = 'a'", "env"),
     "settings are a number": (ANY_ENV + "settings = 5", "not a preset"),
     "settings are pairs": (ANY_ENV + "settings = [[1, 2]]", "setting"),
     "out of range": (ANY_ENV + "[settings]\ntau = 7", "tau cannot be 7; it takes .*0 to 1"),

@@ -1,0 +1,135 @@
+"""One update, number by number, against stable-baselines3's TD3."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import TD3 as PeerTD3
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from torch import nn
+
+from td3core.agent import TD3
+from td3core.config import RunConfig, Tunables
+from td3core.replay import Batch
+
+OBS, ACT, SIZE = 3, 1, 64
+TIGHT = {"rtol": 1e-5, "atol": 1e-7}
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+class Drawn:
+    """Stands in for the smoothing generator: hands out noise drawn beforehand."""
+
+    def __init__(self, noise: np.ndarray) -> None:
+        self._noise = noise
+
+    def standard_normal(self, shape, dtype):
+        assert tuple(shape) == self._noise.shape
+        return self._noise.astype(dtype)
+
+
+def make_pair(activation: str, policy_delay: int) -> tuple[TD3, PeerTD3]:
+    tunables = Tunables(
+        policy_delay=policy_delay, batch_size=SIZE, tau=0.01, actor_lr=1e-3, critic_lr=1e-3
+    )
+    config = RunConfig(
+        env="Pendulum-v1",
+        actor_hidden=(24, 16),
+        critic_hidden=(24, 16),
+        actor_activation=activation,
+        critic_activation=activation,
+    )
+    ours = TD3(config, tunables, OBS, ACT)
+    peer = PeerTD3(
+        "MlpPolicy",
+        gym.make("Pendulum-v1"),
+        learning_rate=1e-3,
+        tau=tunables.tau,
+        gamma=tunables.gamma,
+        batch_size=SIZE,
+        policy_delay=policy_delay,
+        target_policy_noise=tunables.policy_noise,
+        target_noise_clip=tunables.noise_clip,
+        policy_kwargs={"net_arch": [24, 16], "activation_fn": ACTIVATIONS[activation]},
+        buffer_size=1000,
+        device="cpu",
+    )
+    peer.set_logger(configure(None, []))
+    for mine, theirs in networks(ours, peer).values():
+        theirs.load_state_dict(
+            dict(zip(theirs.state_dict(), mine.state_dict().values(), strict=True))
+        )
+    return ours, peer
+
+
+def networks(ours: TD3, peer: PeerTD3) -> dict[str, tuple[nn.Module, nn.Module]]:
+    return {
+        "actor": (ours.actor, peer.actor.mu),
+        "actor_target": (ours.actor_target, peer.actor_target.mu),
+        "critic1": (ours.critics[0], peer.critic.qf0),
+        "critic2": (ours.critics[1], peer.critic.qf1),
+        "critic1_target": (ours.critic_targets[0], peer.critic_target.qf0),
+        "critic2_target": (ours.critic_targets[1], peer.critic_target.qf1),
+    }
+
+
+def make_batch() -> Batch:
+    source = np.random.default_rng(5)
+    rows = [source.standard_normal((SIZE, n)).astype(np.float32) for n in (OBS, ACT, 1, OBS)]
+    rows[1] = np.tanh(rows[1])
+    ended = (source.random((SIZE, 1)) < 0.2).astype(np.float32)
+    return Batch(rows[0], rows[1], rows[2], rows[3], ended)
+
+
+def update_both(ours: TD3, peer: PeerTD3, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Update both on one batch with one noise; return what the peer logged."""
+    batch = make_batch()
+    torch.manual_seed(7)
+    noise = torch.zeros(SIZE, ACT).normal_(0.0, 1.0).numpy()
+    monkeypatch.setattr(ours, "_smoothing", Drawn(noise))
+    parts = {name: torch.from_numpy(part) for name, part in batch._asdict().items()}
+    sample = ReplayBufferSamples(
+        observations=parts["obs"],
+        actions=parts["action"],
+        next_observations=parts["next_obs"],
+        dones=parts["terminated"],
+        rewards=parts["reward"],
+    )
+    monkeypatch.setattr(peer.replay_buffer, "sample", lambda *_, **__: sample)
+    torch.manual_seed(7)
+    peer.train(gradient_steps=1, batch_size=SIZE)
+    ours.update(batch)
+    return dict(peer.logger.name_to_value)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("policy_delay", [1, 2], ids=["delay step", "no delay step"])
+def test_one_update_equals_that_of_stable_baselines(activation, policy_delay, monkeypatch):
+    ours, peer = make_pair(activation, policy_delay)
+    logged = update_both(ours, peer, monkeypatch)
+    metrics = ours.take_metrics()
+    np.testing.assert_allclose(metrics[3] + metrics[4], logged["train/critic_loss"], rtol=1e-5)
+    if policy_delay == 1:
+        np.testing.assert_allclose(metrics[5], logged["train/actor_loss"], rtol=1e-5)
+    for name, (mine, theirs) in networks(ours, peer).items():
+        pairs = zip(mine.parameters(), theirs.parameters(), strict=True)
+        for index, (a, b) in enumerate(pairs):
+            where = f"{name}, tensor {index}"
+            np.testing.assert_allclose(
+                a.detach().numpy(), b.detach().numpy(), err_msg=where, **TIGHT
+            )
+            # At a delay step the peer's actor loss adds to its critics' gradients, unused.
+            if name == "actor" if policy_delay == 1 else name in ("critic1", "critic2"):
+                np.testing.assert_allclose(
+                    a.grad.numpy(), b.grad.numpy(), err_msg=f"gradient of {where}", **TIGHT
+                )
+
+
+def test_many_updates_stay_together(monkeypatch):
+    ours, peer = make_pair("relu", 2)
+    for _ in range(20):
+        update_both(ours, peer, monkeypatch)
+    for mine, theirs in networks(ours, peer).values():
+        for a, b in zip(mine.parameters(), theirs.parameters(), strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-3, atol=1e-5)
