@@ -41,6 +41,9 @@ CheckpointFile = Annotated[Path, typer.Argument(help="A checkpoint, or a run (it
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
+    # A person's own environments lie where they stand, as for python -m.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
     try:
         status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except RequestError as problem:
@@ -59,6 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
+    env_module: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE", help="Import this first; it registers the environment."),
+    ] = None,
     preset: Annotated[
         list[str] | None,
         typer.Option(help="Preset or variant, more than one allowed; else the environment's own."),
@@ -82,6 +89,8 @@ def train(
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
         values["eval_interval"] = 0
+    if env_module:
+        env = f"{env_module}:{env}"
     # An unknown environment is the likelier slip; say that rather than "no such preset".
     # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
     env = check_env(env).env_id

@@ -1,5 +1,6 @@
 """Environments: what is known, what is usable, and the one view an agent has of any of them."""
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import error as gym_error
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
@@ -144,9 +146,11 @@ def make_env(env_id: str, *, render: bool = False) -> AgentView:
     try:
         # Not render_mode=None: an environment may not know the word at all.
         drawing: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
-        env = gym.make(env_id, disable_env_checker=True, **drawing)
+        env = gym.make(_spec_of(env_id), disable_env_checker=True, **drawing)
     except gym_error.DependencyNotInstalled as problem:
         raise _not_installed(env_id, problem) from problem
+    except RequestError:
+        raise
     except gym_error.UnregisteredEnv as problem:
         raise _unknown_env(env_id) from problem
     except Exception as problem:
@@ -160,6 +164,20 @@ def make_env(env_id: str, *, render: bool = False) -> AgentView:
         env.close()
         raise
     return AgentView(env)
+
+
+def _spec_of(env_id: str) -> str | EnvSpec:
+    """Let ``package.module:Class`` stand for a class that nobody has registered.
+
+    ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id.
+    """
+    module, colon, name = env_id.partition(":")
+    if not colon or not name.isidentifier():
+        return env_id
+    found = getattr(importlib.import_module(module), name, None)
+    if not (isinstance(found, type) and issubclass(found, gym.Env)):
+        raise RequestError(f"{module} holds no environment class called {name}.")
+    return EnvSpec(id=name, entry_point=env_id)
 
 
 def check_env(env_id: str) -> EnvInfo:
@@ -176,7 +194,7 @@ def check_env(env_id: str) -> EnvInfo:
         assert isinstance(obs_space, Box)
         spec = env.spec
         return EnvInfo(
-            env_id=spec.id if spec else env_id,
+            env_id=spec.id if spec and ":" not in env_id else env_id,
             obs_dim=int(np.prod(obs_space.shape)),
             act_dim=int(np.prod(space.shape)),
             action_low=tuple(float(v) for v in space.low.ravel()),
