@@ -56,8 +56,8 @@ class MainWindow(QMainWindow):
         self._closing = False
         self.controller = RunController(self)
         self.model = RunModel(self)
-        self.setup = SetupPanel()
         self.live = LivePanel()
+        self.setup = SetupPanel(self.live.tunables)
         self.plots = PlotGrid(self.model, theme)
         self.replay = ReplayPane(runs_dir)
         self.banner = Banner()
@@ -167,6 +167,7 @@ class MainWindow(QMainWindow):
         self.model.run_ended.connect(self._on_run_ended)
         self.model.checkpoint_saved.connect(self._on_saved)
         self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
+        self.setup.refused.connect(partial(self.banner.show_message, "error"))
         self.live.tunables_edited.connect(self._tune)
         self.live.refused.connect(partial(self.banner.show_message, "error"))
         self.plots.message.connect(partial(self.banner.show_message, "error"))

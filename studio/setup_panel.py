@@ -1,13 +1,23 @@
 """What to train: environment, preset, seed, length, and all fixed settings under Advanced."""
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 from superqt import QCollapsible, QSearchableComboBox
 
 from studio.fields import Field, make_field
+from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
 from td3core.envs import KNOWN
@@ -28,8 +38,10 @@ class SetupPanel(QWidget):
     """The form of everything that is fixed once a run has started."""
 
     live_defaults_changed = Signal(object)
+    refused = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, live: Callable[[], Tunables], parent: QWidget | None = None) -> None:
+        """Take ``live``, which returns the live settings that belong to a preset as well."""
         super().__init__(parent)
         self.setObjectName("form_page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -40,6 +52,9 @@ class SetupPanel(QWidget):
         self._variant.addItems(
             [AS_PUBLISHED, *(p.name for p in self._presets.values() if not p.env)]
         )
+        self._menu = PresetMenu(lambda: self.settings(live()), self._preset.currentText)
+        self._menu.presets_changed.connect(self._reload_presets)
+        self._menu.refused.connect(self.refused)
         self._about = _note("")
         self._fields = {
             name: make_field(name, spec, default(name))
@@ -84,13 +99,22 @@ class SetupPanel(QWidget):
             widget.setToolTip(tip)
             widget.setMinimumWidth(60)
             widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            form.addRow(label, widget)
+            form.addRow(label, self._with_menu(widget) if name == "preset" else widget)
         form.addRow(self._about)
         for name in ("seed", "steps"):
             form.addRow(_label(name), self._fields[name].widget)
         layout.addLayout(form)
         layout.addWidget(self._advanced())
         layout.addStretch(1)
+
+    def _with_menu(self, combo: QWidget) -> QWidget:
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(combo, 1)
+        layout.addWidget(self._menu)
+        return row
 
     def _advanced(self) -> QCollapsible:
         box = self._advanced_box = QCollapsible("Advanced")
@@ -110,6 +134,7 @@ class SetupPanel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
+        self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
         self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
         self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
 
@@ -150,11 +175,24 @@ class SetupPanel(QWidget):
     @Slot(str)
     def _on_env(self, env_id: str) -> None:
         """Offer the presets of this environment, its own one chosen."""
-        own = [p for p in self._presets.values() if p.env == env_id.strip()]
+        env_id = env_id.strip()
+        own = [p for p in self._presets.values() if env_id and p.env == env_id]
+        # The bundled one is called as its environment, and comes before the user's own.
+        own.sort(key=lambda preset: preset.name != env_id)
         with QSignalBlocker(self._preset):
             self._preset.clear()
-            self._preset.addItems([*(p.name for p in own if p.env), NO_PRESET])
+            self._preset.addItems([*(p.name for p in own), NO_PRESET])
         self._on_preset()
+
+    @Slot(str)
+    def _reload_presets(self, name: str) -> None:
+        """Offer what is there now; ``name`` is new, or empty if one has gone."""
+        self._presets = load_presets()
+        if name and self._presets[name].env != self._env.currentText().strip():
+            self._env.setCurrentText(self._presets[name].env)
+        self._on_env(self._env.currentText())
+        if name:
+            self._preset.setCurrentText(name)
 
     @Slot()
     def _on_preset(self) -> None:

@@ -4,13 +4,29 @@ A *preset* belongs to an environment. A *variant* belongs to none: it changes th
 TD3 without one of its tricks) and is laid over any preset.
 """
 
+import os
+import re
 import tomllib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, make_settings, unknown_name
+import platformdirs
+import tomli_w
+
+from td3core.checkpoint import write_atomically
+from td3core.config import (
+    RunConfig,
+    Tunables,
+    default,
+    make_settings,
+    specs,
+    to_dict,
+    unknown_name,
+)
 from td3core.errors import RequestError
 
 PLUS = " + "
@@ -28,12 +44,67 @@ class Preset:
     values: Mapping[str, Any]
 
 
+def user_presets_dir() -> Path:
+    """Return the folder of the user's own presets, ``TD3_STUDIO_PRESETS`` if that is set."""
+    chosen = os.environ.get("TD3_STUDIO_PRESETS")
+    return (
+        Path(chosen) if chosen else platformdirs.user_config_path("td3-studio", False) / "presets"
+    )
+
+
 def load_presets() -> dict[str, Preset]:
-    """Return all presets by name, in alphabetical order."""
-    folder = files("resources") / "presets"
-    texts = [p.read_text("utf-8") for p in folder.iterdir() if p.name.endswith(".toml")]
-    presets = [parse_preset(text) for text in texts]
+    """Return all presets by name, in alphabetical order; the user's own where they are readable."""
+    presets = _bundled() + _own()
     return {preset.name: preset for preset in sorted(presets, key=lambda p: p.name.lower())}
+
+
+def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
+    """Keep settings as a preset of the user's own, for the environment they are for.
+
+    Only what differs from the defaults is written. Seed and thread count are left out: they belong
+    to a run and a machine.
+
+    Raises:
+        RequestError: the name is taken by a bundled preset or empty, or the file cannot be written.
+    """
+    name = name.strip()
+    if not name or len(name) > 80 or any(ord(c) < 32 for c in name):
+        raise RequestError("A preset needs a name of at most 80 characters.")
+    if any(preset.name == name for preset in _bundled()):
+        raise RequestError(f"{name} is the name of a bundled preset; choose another.")
+    preset = preset_of(name, config, tunables)
+    folder = user_presets_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(_file_of(name), preset_text(preset).encode())
+    except OSError as problem:
+        raise RequestError(f"{folder} cannot be written: {problem.strerror}.") from problem
+    return preset
+
+
+def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:
+    """Return the preset that leads to these settings, naming only what is not the default."""
+    return Preset(name=name, env=config.env, about="", values=_differences(config, tunables))
+
+
+def delete_preset(name: str) -> None:
+    """Remove a preset of the user's own.
+
+    Raises:
+        RequestError: there is none of that name.
+    """
+    try:
+        _file_of(name).unlink()
+    except OSError as problem:
+        raise RequestError(f"{name} is not a preset of your own.") from problem
+
+
+def preset_text(preset: Preset) -> str:
+    """Return a preset as TOML, which :func:`parse_preset` reads."""
+    head = {"name": preset.name, "about": preset.about}
+    if preset.env:
+        head["env"] = preset.env
+    return tomli_w.dumps({**head, "settings": dict(preset.values)})
 
 
 def parse_preset(text: str) -> Preset:
@@ -58,6 +129,39 @@ def parse_preset(text: str) -> Preset:
     return preset
 
 
+def _bundled() -> list[Preset]:
+    folder = files("resources") / "presets"
+    texts = [p.read_text("utf-8") for p in folder.iterdir() if p.name.endswith(".toml")]
+    return [parse_preset(text) for text in texts]
+
+
+def _own() -> list[Preset]:
+    found = []
+    for path in sorted(user_presets_dir().glob("*.toml")):
+        try:
+            found.append(parse_preset(path.read_text("utf-8")))
+        except (RequestError, OSError, UnicodeDecodeError):
+            continue
+    return found
+
+
+def _file_of(name: str) -> Path:
+    # The name is free text; the file name must not lead anywhere else.
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "preset"
+    return user_presets_dir() / f"{safe}-{zlib.crc32(name.encode()):08x}.toml"
+
+
+def _differences(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    values = to_dict(config) | to_dict(tunables)
+    left_out = ("env", "preset", "seed", "threads")
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in _defaults().items()}
+    return {k: v for k, v in values.items() if k not in left_out and v != plain[k]}
+
+
+def _defaults() -> dict[str, Any]:
+    return {name: default(name) for kind in (RunConfig, Tunables) for name, _ in specs(kind)}
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text")
@@ -65,8 +169,8 @@ def _text(value: object) -> str:
 
 
 def preset_for(env_id: str) -> Preset | None:
-    """Return the preset made for an environment, if there is one."""
-    return next((p for p in load_presets().values() if p.env == env_id), None)
+    """Return the bundled preset made for an environment, if there is one."""
+    return next((preset for preset in _bundled() if preset.env == env_id), None)
 
 
 def compose(

@@ -12,6 +12,7 @@ os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 _RUNS = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
 os.environ["TD3_STUDIO_RUNS"] = _RUNS.name
+os.environ["TD3_STUDIO_PRESETS"] = _RUNS.name + "/presets"
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402

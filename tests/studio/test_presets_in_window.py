@@ -1,0 +1,105 @@
+"""Presets of the user's own: saved, imported, exported and deleted from the Setup panel."""
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from studio.preset_menu import PresetMenu
+from td3core.presets import compose, load_presets
+
+
+@pytest.fixture(autouse=True)
+def own_presets(tmp_path, monkeypatch):
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(tmp_path / "own presets"))
+
+
+@pytest.fixture
+def menu(window) -> PresetMenu:
+    return window.setup.findChild(PresetMenu, "preset_menu_button")
+
+
+def change_settings(find) -> None:
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(4321)
+    find("spin_tau").setValue(0.03)
+    find("field_actor_hidden").setText("32, 16")
+
+
+def test_settings_saved_as_a_preset_are_offered_and_bring_the_same_values(window, find, menu):
+    change_settings(find)
+    menu.save("My swing")
+    assert find("preset_combo").currentText() == "My swing"
+    find("preset_combo").setCurrentText("Pendulum-v1")
+    assert find("steps_spin").value() == 15_000
+    find("preset_combo").setCurrentText("My swing")
+    config, tunables = window.setup.settings(window.live.tunables())
+    assert (config.steps, config.actor_hidden, config.preset) == (4321, (32, 16), "My swing")
+    assert (tunables.tau, tunables.gamma) == (0.03, 0.98)
+
+
+def test_the_command_line_knows_a_preset_saved_in_the_window(find, menu):
+    change_settings(find)
+    menu.save("My swing")
+    config, tunables = compose("Pendulum-v1", ["My swing"], {})
+    assert (config.steps, tunables.tau) == (4321, 0.03)
+
+
+def test_a_preset_goes_out_to_a_file_and_comes_in_again(window, find, menu, tmp_path):
+    change_settings(find)
+    expected = window.setup.settings(window.live.tunables())
+    menu.export_to(tmp_path / "shared.toml")
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    menu.import_from(tmp_path / "shared.toml")
+    assert find("env_combo").currentText() == "Pendulum-v1"
+    assert find("preset_combo").currentText() == "shared"
+    config, tunables = window.setup.settings(window.live.tunables())
+    assert tunables == expected[1]
+    assert (config.steps, config.actor_hidden) == (4321, (32, 16))
+
+
+def test_a_deleted_preset_is_no_longer_offered(window, find, menu):
+    change_settings(find)
+    menu.save("My swing")
+    menu._delete()
+    assert "My swing" not in load_presets()
+    assert find("preset_combo").findText("My swing") < 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("", "needs a name"), ("Pendulum-v1", "bundled"), ("DDPG", "bundled"), ("a" * 99, "80")],
+)
+def test_a_name_that_cannot_be_used_is_refused_with_a_sentence(window, find, menu, name, words):
+    menu.save(name)
+    assert words in window.banner.text
+    assert window.banner.isVisible()
+
+
+def test_a_bundled_preset_cannot_be_deleted(window, find, menu):
+    menu._delete()
+    assert "not a preset of your own" in window.banner.text
+
+
+def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, menu, tmp_path):
+    change_settings(find)
+    path = tmp_path / "bad.toml"
+    path.write_text("name = 'x'\nenv = 'Pendulum-v1'\n[settings]\ntau = 7\n")
+    menu.import_from(path)
+    assert "tau cannot be 7" in window.banner.text
+    assert find("steps_spin").value() == 4321
+    menu.import_from(tmp_path / "missing.toml")
+    assert "cannot be read" in window.banner.text
+
+
+def test_names_that_look_like_paths_stay_in_the_presets_folder(find, menu, tmp_path):
+    menu.save("../../escape")
+    assert [p.name for p in tmp_path.rglob("*escape*")] == [
+        p.name for p in (tmp_path / "own presets").iterdir()
+    ]
+    assert "../../escape" in load_presets()
+
+
+def test_a_broken_file_among_the_own_presets_is_skipped(window, find, menu, tmp_path):
+    menu.save("Good one")
+    (tmp_path / "own presets" / "broken.toml").write_text("name = ")
+    assert "Good one" in load_presets()
+    assert isinstance(find("preset_combo"), QWidget)
