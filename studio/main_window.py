@@ -32,6 +32,7 @@ from studio.theme import Theme, apply_theme, load_theme
 from td3core import events
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
+from td3core.runs import step_checkpoint
 
 _LAYOUT_VERSION = 1
 _ACTIONS = (
@@ -166,6 +167,7 @@ class MainWindow(QMainWindow):
         self.model.run_started.connect(self._on_run_started)
         self.model.run_ended.connect(self._on_run_ended)
         self.model.checkpoint_saved.connect(self._on_saved)
+        self.model.evaluated.connect(self._on_evaluated)
         self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
         self.setup.refused.connect(partial(self.banner.show_message, "error"))
         self.live.tunables_edited.connect(self._tune)
@@ -238,6 +240,14 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_saved(self, event: events.Saved) -> None:
         self.replay.note_saved(event.path, event.env_steps, event.mean_return)
+
+    @Slot(object)
+    def _on_evaluated(self, event: events.Evaluated) -> None:
+        """Say in the list what the checkpoint of that step is worth, if there is one."""
+        if self.model.run is not None:
+            path = step_checkpoint(self.model.run, event.env_steps)
+            if path.exists():
+                self.replay.note_saved(path, event.env_steps, event.mean)
 
     @Slot(str, str)
     def _on_message(self, level: str, text: str) -> None:

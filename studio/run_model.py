@@ -41,6 +41,7 @@ class RunModel(QObject):
     status_changed = Signal()
     tuned = Signal(object)
     checkpoint_saved = Signal(object)
+    evaluated = Signal(object)
     run_ended = Signal(object)
     message_added = Signal(str, str)
 
@@ -83,6 +84,7 @@ class RunModel(QObject):
                 best = ", best so far" if event.is_best else ""
                 text = f"Evaluation: {event.mean:.1f} ± {event.std:.1f}{best}"
                 self._say("info", text, event.env_steps)
+                self.evaluated.emit(event)
                 self.curves_changed.emit()
             case events.Saved():
                 self._say("info", f"Saved {event.path.name}", event.env_steps)

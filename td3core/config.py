@@ -321,6 +321,12 @@ class RunConfig:
         high=1000,
         help="Completed noise-free episodes in each evaluation.",
     )
+    eval_beside: bool = _setting(
+        True,
+        label="Evaluate beside",
+        help="Evaluations run in a process of their own while training goes on. Off: training"
+        " waits for each. The run and its results are the same either way.",
+    )
     checkpoint_interval: int = _setting(
         10_000,
         label="Checkpoint every",

@@ -8,7 +8,6 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,18 +17,16 @@ from threadpoolctl import threadpool_limits
 
 from td3core import checkpoint
 from td3core.agent import TD3
-from td3core.checkpoint import Counters, Header
+from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
 from td3core.control import Control
 from td3core.envs import EnvInfo, Floats, check_env
 from td3core.episode import Episode
 from td3core.errors import RequestError, RunError
-from td3core.evaluate import Evaluation, evaluate
 from td3core.events import (
     TRAINING_COLUMNS,
     Ended,
     EpisodeEnded,
-    Evaluated,
     Failed,
     Phase,
     Progress,
@@ -37,6 +34,7 @@ from td3core.events import (
     Started,
     Tuned,
 )
+from td3core.judge import Judge
 from td3core.normalise import Normaliser
 from td3core.pace import Pace
 from td3core.randomness import Purpose, generator, generator_state
@@ -123,12 +121,10 @@ class Trainer:
         self._revision = 0
         self.env_steps = self._episodes = 0
         self._episode: Episode | None = None
-        self._last_eval: Evaluation | None = None
-        self._last_eval_step = -1
-        self._best: float | None = None
         self._pace = Pace(0)
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
+        self._judge = Judge(config, self._pace, self._records, self._write, self._while_waiting)
 
     def run(self) -> Ended:
         """Step until the end or a stop, then save."""
@@ -152,8 +148,9 @@ class Trainer:
             self._learn()
             self._keep_records()
         self._log_training()
-        if not stopped and self.config.eval_interval and self._last_eval_step != self.env_steps:
+        if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
             self._evaluate()
+        self._judge.finish()
         self._save(self.directory.last)
         self._send_progress(self._phase())
         return self.ending("user" if stopped else "finished")
@@ -166,15 +163,19 @@ class Trainer:
             self._send_progress(self._phase())
 
     def close(self) -> None:
-        """Let go of the environment."""
+        """Let go of the environment and of the process that evaluates."""
+        self._judge.close()
+        self._close_episode()
+
+    # One step -----------------------------------------------------------------------------------
+
+    def _close_episode(self) -> None:
         if self._episode is not None:
             self._episode.close()
             self._episode = None
 
-    # One step -----------------------------------------------------------------------------------
-
     def _begin_episode(self) -> None:
-        self.close()
+        self._close_episode()
         self._episode = Episode(self._info, self.config.seed, self._episodes, self.env_steps)
         self._shaped_return = 0.0
         if self._normaliser is not None:
@@ -257,6 +258,7 @@ class Trainer:
         if config.checkpoint_interval and steps % config.checkpoint_interval == 0:
             self._save(self.directory.step_checkpoint(steps))
         if time.perf_counter() - self._reported_at >= REPORT_S:
+            self._judge.collect()
             self._send_progress(self._phase())
 
     def _log_training(self) -> None:
@@ -285,46 +287,10 @@ class Trainer:
 
     def _evaluate(self) -> None:
         self._require_sound_agent()
-        with self._pace.stopped(), self._blaming_evaluation():
-            self._send_progress(Phase.EVALUATING)
-            result = evaluate(
-                self._policy,
-                self.config.env,
-                episodes=self.config.eval_episodes,
-                seed=self.config.seed,
-                keep_going=self._evaluation_tick,
-            )
-        if result is None:
-            return
-        if not np.isfinite(result.returns).all():
-            raise RunError(f"The evaluation at step {self.env_steps} returned {result.returns}.")
-        is_best = self._best is None or result.mean > self._best
-        self._last_eval, self._last_eval_step = result, self.env_steps
-        self._records.add_evaluation(
-            Evaluated(
-                env_steps=self.env_steps,
-                returns=result.returns,
-                lengths=result.lengths,
-                seed=result.seed,
-                is_best=is_best,
-                wall_s=self._pace.wall_s,
-            )
-        )
-        if is_best:
-            self._best = result.mean
-            self._save(self.directory.best)
+        self._judge.submit(self._snapshot(self.directory.best))
 
-    @contextlib.contextmanager
-    def _blaming_evaluation(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as problem:
-            raise RunError(
-                f"The evaluation at step {self.env_steps} failed: {type(problem).__name__}:"
-                f" {problem}"
-            ) from problem
-
-    def _evaluation_tick(self) -> bool:
+    def _while_waiting(self) -> bool:
+        """Show signs of life while an evaluation is waited for; stop waiting if told to."""
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._send_progress(Phase.EVALUATING)
         return not self._control.stopping
@@ -367,7 +333,10 @@ class Trainer:
 
     def _save(self, path: Path) -> None:
         self._require_sound_agent()
-        current = self._last_eval if self._last_eval_step == self.env_steps else None
+        self._write(self._snapshot(path))
+
+    def _snapshot(self, path: Path) -> Checkpoint:
+        """Return a copy of everything that makes the agent, meant for ``path``."""
         header = Header(
             path=path,
             config=self.config,
@@ -379,7 +348,7 @@ class Trainer:
                 episodes=self._episodes,
                 exploration_noise=self._noise,
             ),
-            evaluation=current,
+            evaluation=None,
             complete=True,
             created=checkpoint.now(),
         )
@@ -390,11 +359,16 @@ class Trainer:
         }
         if self._normaliser is not None:
             tensors |= self._normaliser.state()
+        return Checkpoint(header=header, tensors=tensors)
+
+    def _write(self, agent: Checkpoint) -> None:
+        header = agent.header
         with self._pace.stopped():
-            write = partial(checkpoint.save, path, header, tensors)
-            if self._records.write(path.name, self.env_steps, write):
-                mean = current.mean if current else None
-                self._report(Saved(env_steps=self.env_steps, path=path, mean_return=mean))
+            write = partial(checkpoint.save, header.path, header, agent.tensors)
+            if self._records.write(header.path.name, self.env_steps, write):
+                mean = header.evaluation.mean if header.evaluation else None
+                steps = header.counters.env_steps
+                self._report(Saved(env_steps=steps, path=header.path, mean_return=mean))
 
     def _send_progress(self, phase: Phase) -> None:
         self._records.flush(self.env_steps)
@@ -429,8 +403,8 @@ class Trainer:
             episodes=self._episodes,
             wall_s=self._pace.wall_s,
             steps_per_s=self._pace.average(self.env_steps),
-            last_eval_return=self._last_eval.mean if self._last_eval else None,
-            best_eval_return=self._best,
+            last_eval_return=self._judge.last_mean,
+            best_eval_return=self._judge.best_mean,
             best_checkpoint=run.best if run.best.exists() else None,
             last_checkpoint=run.last if run.last.exists() else None,
         )

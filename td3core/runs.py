@@ -89,6 +89,11 @@ def read_table(path: Path) -> list[dict[str, str]]:
     return rows
 
 
+def step_checkpoint(run: Path, env_steps: int) -> Path:
+    """Return the path of a run's checkpoint after ``env_steps`` steps."""
+    return run / "checkpoints" / f"step_{env_steps:09d}{SUFFIX}"
+
+
 class RunDirectory:
     """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
 
@@ -149,7 +154,7 @@ class RunDirectory:
 
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""
-        return self.checkpoints / f"step_{env_steps:09d}{SUFFIX}"
+        return step_checkpoint(self.path, env_steps)
 
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""

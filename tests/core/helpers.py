@@ -31,6 +31,8 @@ TINY: dict[str, Any] = {
     "steps": 60,
     "eval_interval": 0,
     "eval_episodes": 2,
+    # Scripted environments are known to this process only.
+    "eval_beside": False,
     "checkpoint_interval": 0,
     "threads": 1,
 }

@@ -1,0 +1,106 @@
+"""What becomes of an evaluation: on record, said, and the best agent kept."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from td3core.checkpoint import Checkpoint
+from td3core.config import RunConfig
+from td3core.errors import RunError
+from td3core.evaluate import Evaluation
+from td3core.evaluations import Evaluations
+from td3core.events import Evaluated, Warned
+from td3core.pace import Pace
+from td3core.recorder import Recorder
+
+MOST_WAITING = 2
+"""Training waits once more agents are out than this: each holds a copy of the agent."""
+
+
+class Judge:
+    """Has agents evaluated, and knows which was the best. ``write`` keeps that one."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        pace: Pace,
+        records: Recorder,
+        write: Callable[[Checkpoint], None],
+        waiting: Callable[[], bool],
+    ) -> None:
+        """``waiting`` is asked again and again while the training waits, and may end that."""
+        self._pace, self._records = pace, records
+        self._write, self._waiting = write, waiting
+        self._evaluations = Evaluations(config, self._on_process_lost)
+        self._submitted_at = -1
+        self.last_mean: float | None = None
+        self.best_mean: float | None = None
+
+    @property
+    def submitted_at(self) -> int:
+        """The step of the newest agent submitted; -1 before the first."""
+        return self._submitted_at
+
+    def submit(self, agent: Checkpoint) -> None:
+        """Have an agent measured, beside the training or at once."""
+        self._submitted_at = agent.header.counters.env_steps
+        self._evaluations.submit(agent)
+        if not self._evaluations.beside or len(self._evaluations) > MOST_WAITING:
+            self.finish()
+
+    def collect(self) -> None:
+        """Take in what has been measured by now."""
+        with self._naming_the_step():
+            for agent, result in self._evaluations.done():
+                self._note(agent, result)
+        if not self._evaluations.beside:
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait for every evaluation that is still out."""
+        if len(self._evaluations):
+            with self._pace.stopped(), self._naming_the_step():
+                for agent, result in self._evaluations.finish(self._waiting):
+                    self._note(agent, result)
+
+    def close(self) -> None:
+        """Drop what is still out."""
+        self._evaluations.close()
+
+    def _note(self, agent: Checkpoint, result: Evaluation) -> None:
+        env_steps = agent.header.counters.env_steps
+        if not np.isfinite(result.returns).all():
+            raise RunError(f"The evaluation at step {env_steps} returned {result.returns}.")
+        is_best = self.best_mean is None or result.mean > self.best_mean
+        self.last_mean = result.mean
+        self._records.add_evaluation(
+            Evaluated(
+                env_steps=env_steps,
+                returns=result.returns,
+                lengths=result.lengths,
+                seed=result.seed,
+                is_best=is_best,
+                wall_s=self._pace.wall_s,
+            )
+        )
+        if is_best:
+            self.best_mean = result.mean
+            self._write(replace(agent, header=replace(agent.header, evaluation=result)))
+
+    @contextlib.contextmanager
+    def _naming_the_step(self) -> Iterator[None]:
+        try:
+            yield
+        except RunError:
+            raise
+        except Exception as problem:
+            kind = type(problem).__name__
+            raise RunError(
+                f"The evaluation at step {self._submitted_at} failed: {kind}: {problem}"
+            ) from problem
+
+    def _on_process_lost(self, reason: str) -> None:
+        message = f"Training now waits for each evaluation; their process was lost: {reason}."
+        self._records.report(Warned(env_steps=self._submitted_at, message=message))
