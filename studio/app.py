@@ -1,6 +1,7 @@
 """Starts the application: theme, crash hook, window."""
 
 import logging
+import signal
 import sys
 import traceback
 from importlib.resources import files
@@ -51,9 +52,23 @@ def run(runs_dir: Path | None = None) -> int:
     window = build_window(runs_dir or default_runs_dir())
     sys.excepthook = CrashHook(window)
     window.show()
+    turns = _let_signals_in(window)
     # After the first picture: loading torch takes a second of the interpreter's time.
     QTimer.singleShot(200, load_engine_in_background)
-    return app.exec()
+    status = app.exec()
+    turns.stop()
+    return status
+
+
+def _let_signals_in(window: MainWindow) -> QTimer:
+    """Make Ctrl-C and the system's request to end save the run and close the window."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: window.leave())
+    # Python runs its handlers between two of its own instructions; Qt alone never has one.
+    turns = QTimer()
+    turns.timeout.connect(lambda: None)
+    turns.start(200)
+    return turns
 
 
 class CrashHook:

@@ -4,14 +4,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QLineEdit,
     QSizePolicy,
+    QSlider,
     QSpinBox,
     QWidget,
 )
@@ -26,7 +28,7 @@ class NumberBox(QDoubleSpinBox):
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
         super().__init__()
-        self._whole = whole
+        self._whole, self._spec = whole, spec
         # Qt rounds to so many decimals on every change; a rate of 1e-6 has to survive that.
         self.setDecimals(0 if whole else 10)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
@@ -38,26 +40,59 @@ class NumberBox(QDoubleSpinBox):
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
-        """Read a number in any usual notation."""
+        """Read a number in any usual notation, also with a decimal comma."""
         try:
-            return float(text)
+            return _read(text)
         except ValueError:
             return self.value()
+
+    def fixup(self, text: str) -> str:  # noqa: ARG002
+        """Put the old value back; Qt's own way of mending would turn 0,01 into 1."""
+        return self.textFromValue(self.value())
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         """Accept what is a number in range; let anything that may become one be typed on."""
         try:
-            inside = self.minimum() <= float(text) <= self.maximum()
+            inside = self.minimum() <= _read(text) <= self.maximum()
         except ValueError:
             inside = False
         state = QValidator.State.Acceptable if inside else QValidator.State.Intermediate
         return state, text, position
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step by one for whole numbers, else by a tenth of the leading digit."""
-        value = self.value()
-        size = 1.0 if self._whole else 10.0 ** (math.floor(math.log10(max(value, 1e-6))) - 1)
-        self.setValue(value + steps * size)
+        """Step by one for whole numbers, else by a hundredth of the way along the slider."""
+        if self._whole:
+            self.setValue(self.value() + steps)
+            return
+        position = to_slider(self._spec, self.value(), 100)
+        at = min(max(position + steps, 0), 100)
+        self.setValue(from_slider(self._spec, at, 100))
+
+
+class WheelGuard(QObject):
+    """Keeps the wheel, turned to scroll a panel, from changing settings under the mouse."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Let only a widget that was chosen by click or key hear the wheel."""
+        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget):
+            # Ignored as well as filtered, so that the panel around it gets the wheel.
+            event.ignore()
+            return not watched.hasFocus()
+        return super().eventFilter(watched, event)
+
+
+def guard_wheel(page: QWidget) -> None:
+    """Guard every slider, number box and list of choices on a page."""
+    guard = WheelGuard(page)
+    for kind in (QAbstractSpinBox, QComboBox, QSlider):
+        for widget in page.findChildren(kind):
+            widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            widget.installEventFilter(guard)
+
+
+def _read(text: str) -> float:
+    """Read a number; a single comma can only be meant as the decimal point."""
+    return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
 
 class Field:

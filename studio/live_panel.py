@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.fields import NumberBox, from_slider, to_slider
+from studio.fields import NumberBox, from_slider, guard_wheel, to_slider
 from td3core.config import Spec, Tunables, specs
 from td3core.errors import RequestError
 from td3core.events import Tuned
@@ -142,6 +142,7 @@ class LivePanel(QWidget):
             self._rows[name] = row
             layout.addWidget(row)
         layout.addStretch(1)
+        guard_wheel(self)
         # A drag makes hundreds of values; the run and its journal need about sixteen a second.
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -152,7 +153,7 @@ class LivePanel(QWidget):
         """Return the values as shown.
 
         Raises:
-            RequestError: they cannot be used together.
+            RequestError: one of them is out of range.
         """
         values: dict[str, Any] = {name: row.value() for name, row in self._rows.items()}
         return Tunables(**values)
@@ -179,6 +180,9 @@ class LivePanel(QWidget):
             if revision <= event.revision:
                 del self._awaited[name]
                 self._rows[name].show_pending(False)
+        if not self._awaited and not self._timer.isActive():
+            # What the run holds, also where it has refused what was asked.
+            self.show_tunables(event.tunables)
 
     def forget_requests(self) -> None:
         """No run is left to acknowledge anything."""

@@ -140,7 +140,7 @@ class MainWindow(QMainWindow):
         columns = [self._docks["setup"], self._docks["replay"]]
         self.resizeDocks(columns, [292, 300], Qt.Orientation.Horizontal)
         rows = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(rows, [290, 430], Qt.Orientation.Vertical)
+        self.resizeDocks(rows, [320, 400], Qt.Orientation.Vertical)
         self.resizeDocks([self._docks["log"]], [130], Qt.Orientation.Vertical)
 
     def _dock(
@@ -169,6 +169,7 @@ class MainWindow(QMainWindow):
         self.model.checkpoint_saved.connect(self._on_saved)
         self.model.evaluated.connect(self._on_evaluated)
         self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
+        self.setup.advanced_toggled.connect(self._make_room_for_advanced)
         self.setup.refused.connect(partial(self.banner.show_message, "error"))
         self.live.tunables_edited.connect(self._tune)
         self.live.refused.connect(partial(self.banner.show_message, "error"))
@@ -186,6 +187,11 @@ class MainWindow(QMainWindow):
             return
         self.banner.hide()
         self.controller.start(config, tunables, self._runs_dir)
+
+    @Slot(bool)
+    def _make_room_for_advanced(self, shown: bool) -> None:
+        docks = [self._docks["setup"], self._docks["live"]]
+        self.resizeDocks(docks, [520, 200] if shown else [320, 400], Qt.Orientation.Vertical)
 
     @Slot()
     def _pause_or_resume(self) -> None:
@@ -291,17 +297,25 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while a run goes on, let it save, and close when it has ended."""
-        if self.controller.state is not RunState.IDLE:
+        if self.controller.busy and not self._closing and self._may_stop():
+            # Unless the run ended by itself while the question stood there.
+            self._closing = self.controller.busy
+            self.controller.stop()
+        if self.controller.busy:
             event.ignore()
-            if not self._closing and self._may_stop():
-                self._closing = True
-                self.controller.stop()
             return
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("layout", self.saveState(_LAYOUT_VERSION))
         self.replay.close_player()
         super().closeEvent(event)
         self.closed.emit()
+
+    def leave(self) -> None:
+        """Save, end and close without asking, for when the system wants the program gone."""
+        self._closing = self.controller.busy
+        self.controller.stop()
+        if not self._closing:
+            self.close()
 
     def _may_stop(self) -> bool:
         answer = QMessageBox.question(

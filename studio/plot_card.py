@@ -1,6 +1,5 @@
 """One plot on a card: title, legend, read-out, export."""
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QPainter
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QTextDocumentFragment
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -23,15 +21,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.run_model import Marker
 from studio.series import Series
 from studio.theme import Theme
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
-
-_PRINT_SCALE = 2
-"""Pictures are exported at twice the size on screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class Curve:
     column: str
     label: str
     colour: str
-    style: Literal["line", "dots", "line+dots"] = "line"
+    style: Literal["line", "dashes", "dots", "line+dots"] = "line"
 
 
 class PlotCard(QWidget):
@@ -49,6 +45,9 @@ class PlotCard(QWidget):
 
     hovered = Signal(object)
     view_changed = Signal()
+    view_taken = Signal()
+    """A person has moved or zoomed the plot."""
+    everything_wanted = Signal()
     export_failed = Signal(str)
 
     def __init__(
@@ -68,8 +67,8 @@ class PlotCard(QWidget):
         self._shown: list[tuple[Curve, Series]] = []
         self._tools: dict[QToolButton, str] = {}
         self.plot = self._make_plot(name, title)
-        # The first curve named lies on top.
-        self._items = {c: self._make_item(c, -depth) for depth, c in enumerate(curves)}
+        # The last curve named lies on top.
+        self._items = {curve: self._make_item(curve) for curve in curves}
         self._hint = QLabel(empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -81,8 +80,10 @@ class PlotCard(QWidget):
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
         self._legend.setProperty("role", "legend")
-        self._readout = QLabel()
-        self._readout.setProperty("role", "legend")
+        self._readout = QLabel(self.plot)
+        self._readout.setProperty("role", "readout")
+        self._readout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._readout.hide()
         self._build(title, about, log_button)
 
     def _make_plot(self, name: str, title: str) -> pg.PlotWidget:
@@ -98,13 +99,14 @@ class PlotCard(QWidget):
             axis.enableAutoSIPrefix(False)
             (axis.setWidth if side == "left" else axis.setHeight)(size)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
+        plot.getViewBox().enableAutoRange(x=False, y=True)
         plot.getViewBox().sigXRangeChanged.connect(self.view_changed)
+        plot.getViewBox().sigRangeChangedManually.connect(self.view_taken)
         plot.viewport().installEventFilter(self)
         return plot
 
-    def _make_item(self, curve: Curve, depth: int) -> pg.PlotDataItem:
+    def _make_item(self, curve: Curve) -> pg.PlotDataItem:
         item = pg.PlotDataItem(name=curve.label, connect="all", skipFiniteCheck=True)
-        item.setZValue(depth)
         self.plot.addItem(item)
         return item
 
@@ -120,8 +122,6 @@ class PlotCard(QWidget):
         self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         bar.addWidget(heading)
         bar.addWidget(self._legend, 1)
-        bar.addWidget(self._readout)
-        self._readout.hide()
         if log_button:
             log = self._tool("math-log", "Logarithmic scale", checkable=True)
             log.toggled.connect(self._set_log)
@@ -129,7 +129,7 @@ class PlotCard(QWidget):
             log.setChecked(True)
             bar.addWidget(log)
         everything = self._tool("arrow-expand-all", "Show everything again")
-        everything.clicked.connect(self.start_over)
+        everything.clicked.connect(self.everything_wanted)
         bar.addWidget(everything)
         bar.addWidget(self._export_button())
         layout = QVBoxLayout(self)
@@ -152,8 +152,8 @@ class PlotCard(QWidget):
         button = self._tool("download-outline", "Export as PNG, SVG or CSV")
         button.setObjectName(f"{self._name}_export")
         menu = QMenu(button)
-        for kind in ("PNG", "SVG", "CSV"):
-            menu.addAction(f"Export {kind}…", partial(self._ask_export, kind.lower()))
+        for kind in KINDS:
+            menu.addAction(f"Export {kind.upper()}…", partial(self._ask_export, kind))
         button.setMenu(menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         return button
@@ -163,11 +163,9 @@ class PlotCard(QWidget):
     def draw(
         self, curves: Sequence[tuple[Curve, Series]], marks: Sequence[float], steps: int
     ) -> None:
-        """Draw each curve from its series, and a mark at each of these steps."""
+        """Draw what is in view of each curve, and a mark at each of these steps."""
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
-        if self.plot.getViewBox().autoRangeEnabled()[0]:
-            low, high = -math.inf, math.inf
         points = 2 * max(self.plot.width(), 200)
         drawn = []
         for curve, series in curves:
@@ -188,9 +186,11 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
 
-    def start_over(self) -> None:
-        """Let both axes follow the data again."""
-        self.plot.enableAutoRange()
+    def follow(self, steps: float) -> None:
+        """Show everything from the first step to this one."""
+        box = self.plot.getViewBox()
+        box.setXRange(0.0, max(steps, 1.0), padding=0.02)
+        box.enableAutoRange(y=True)
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
@@ -201,9 +201,9 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setTextPen(pg.mkPen(theme.muted))
         for curve, item in self._items.items():
             colour = QColor(getattr(theme, curve.colour))
-            line = curve.style != "dots"
-            item.setPen(pg.mkPen(colour, width=1) if line else None)
-            if curve.style != "line":
+            stroke = Qt.PenStyle.DashLine if curve.style == "dashes" else Qt.PenStyle.SolidLine
+            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1, style=stroke))
+            if curve.style in ("dots", "line+dots"):
                 item.setSymbol("o")
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
                 item.setSymbolBrush(colour)
@@ -224,33 +224,49 @@ class PlotCard(QWidget):
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
         self.plot.setLogMode(y=on)
-        self.start_over()
+        self.plot.getViewBox().enableAutoRange(y=True)
 
     # Reading ------------------------------------------------------------------------------------
 
     def show_readout(
         self, x: float, values: Sequence[tuple[Curve, float]], marker: Marker | None
     ) -> None:
-        """Show the crosshair at ``x``, and in place of the legend the values there."""
+        """Show the crosshair at ``x``, and beside it the values there."""
         self._hair.setPos(x)
         self._hair.show()
-        parts = [
-            f'<span style="color:{getattr(self._theme, curve.colour)}">●</span> {value:.4g}'
+        lines = [f"<b>step {max(x, 0):,.0f}</b>"]
+        lines += [
+            f'<span style="color:{getattr(self._theme, curve.colour)}">●</span>'
+            f" {curve.label} {value:.4g}"
             for curve, value in values
             if math.isfinite(value)
         ]
         if marker is not None:
-            parts = [f'<span style="color:{self._theme.marker}">┊</span> {marker.text}']
-            x = marker.env_steps
-        self._legend.setText("&nbsp; ".join(parts))
-        self._readout.setText(f"step {max(x, 0):,.0f}")
+            lines.append(f'<span style="color:{self._theme.marker}">┊</span> {marker.text}')
+        self._readout.setText("<br>".join(lines))
+        self._readout.adjustSize()
+        self._readout.move(self._beside_the_hair())
         self._readout.show()
 
+    @property
+    def readout(self) -> str:
+        """What is read at the crosshair, as plain text; empty without one."""
+        if self._readout.isHidden():
+            return ""
+        return QTextDocumentFragment.fromHtml(self._readout.text()).toPlainText()
+
+    def _beside_the_hair(self) -> QPoint:
+        """Return where the read-out hides neither the crosshair nor leaves the plot."""
+        hair = int(self.plot.getViewBox().mapViewToDevice(QPointF(self._hair.x(), 0)).x())
+        left = hair + 8
+        if left + self._readout.width() > self.plot.width() - 4:
+            left = hair - 8 - self._readout.width()
+        return QPoint(max(left, 4), 6)
+
     def clear_readout(self) -> None:
-        """Hide the crosshair and show the legend again."""
+        """Hide the crosshair and what was read there."""
         self._hair.hide()
         self._readout.hide()
-        self._legend.setText(self._legend_text([curve for curve, s in self._shown if len(s)]))
 
     @Slot(object)
     def _on_mouse(self, position: QPointF) -> None:
@@ -271,49 +287,25 @@ class PlotCard(QWidget):
     def _ask_export(self, kind: str) -> None:
         name = f"{self._name.removeprefix('plot_')}.{kind}"
         path, _ = QFileDialog.getSaveFileName(self, f"Export {self._title}", name, f"*.{kind}")
-        if path:
-            self.export(Path(path).with_suffix(f".{kind}"))
+        if not path:
+            return
+        chosen = with_suffix(Path(path), kind)
+        if chosen != Path(path) and chosen.exists():
+            # The dialog asked about another name than the one that would be overwritten.
+            self.export_failed.emit(f"{chosen.name} exists already; nothing was written.")
+            return
+        self.export(chosen)
 
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or everything behind it as .csv."""
         try:
-            if path.suffix == ".csv":
-                self._write_csv(path)
-                return
-            # Qt's writers keep silent about a file that cannot be written.
-            path.touch()
-            self._paint_to(path)
+            if path.suffix.lower() == ".csv":
+                shown = [(curve.label, curve.column, series) for curve, series in self._shown]
+                write_numbers(shown, path)
+            else:
+                write_picture(self.plot, path, self._title)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
-
-    def _paint_to(self, path: Path) -> None:
-        size = self.plot.size()
-        target: QSvgGenerator | QImage
-        if path.suffix == ".svg":
-            target = QSvgGenerator()
-            target.setFileName(str(path))
-            target.setSize(size)
-            target.setViewBox(self.plot.rect())
-            target.setTitle(self._title)
-        else:
-            target = QImage(_PRINT_SCALE * size, QImage.Format.Format_RGB32)
-            target.setDevicePixelRatio(_PRINT_SCALE)
-        painter = QPainter(target)
-        self.plot.render(painter, QRectF(self.plot.rect()))
-        painter.end()
-        if isinstance(target, QImage):
-            target.save(str(path))
-
-    def _write_csv(self, path: Path) -> None:
-        """Write every row of every series shown, not the thinned curves."""
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            done: list[Series] = []
-            for _, series in self._shown:
-                if not any(series is other for other in done):
-                    done.append(series)
-                    writer.writerow(series.columns)
-                    writer.writerows(series.rows().tolist())
 
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]

@@ -52,8 +52,8 @@ PLOTS = (
         series=lambda model: model.training,
         curves=(
             Curve("q1", "Q₁", "curve_1"),
-            Curve("q2", "Q₂", "curve_2"),
-            Curve("target", "target", "curve_3"),
+            Curve("q2", "Q₂", "curve_2", style="dashes"),
+            Curve("target", "target", "curve_3", style="dashes"),
         ),
     ),
     PlotSpec(
@@ -86,6 +86,8 @@ class PlotGrid(QWidget):
         super().__init__(parent)
         self._model = model
         self._cards: dict[str, PlotCard] = {}
+        self._following = True
+        self._hovered: QPointF | None = None
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
@@ -101,6 +103,8 @@ class PlotGrid(QWidget):
             card.export_failed.connect(self.message)
             card.hovered.connect(self._show_values_at)
             card.view_changed.connect(self._redraw_later)
+            card.view_taken.connect(self._let_go)
+            card.everything_wanted.connect(self._start_over)
             self._cards[plot.name] = card
             layout.addWidget(card, index // 2, index % 2)
             layout.setColumnStretch(index % 2, 1)
@@ -115,6 +119,11 @@ class PlotGrid(QWidget):
         model.curves_changed.connect(self._redraw_later)
         model.run_started.connect(self._start_over)
         self.set_theme(theme)
+
+    @property
+    def redraw_pending(self) -> bool:
+        """True while something new has still to be drawn."""
+        return self._timer.isActive()
 
     def card(self, name: str) -> PlotCard:
         """Return the plot called ``plot_return``, ``plot_q``, ..."""
@@ -138,8 +147,13 @@ class PlotGrid(QWidget):
 
     @Slot()
     def _start_over(self) -> None:
-        for card in self._cards.values():
-            card.start_over()
+        self._following = True
+        self._redraw_later()
+
+    @Slot()
+    def _let_go(self) -> None:
+        """A person looks at a part: stay there while new data comes in."""
+        self._following = False
 
     @Slot()
     def _redraw(self) -> None:
@@ -148,10 +162,20 @@ class PlotGrid(QWidget):
             return
         steps = [float(marker.env_steps) for marker in self._model.markers]
         config = self._model.config
+        reached = self._last_step()
         for plot in PLOTS:
             card = self._cards[plot.name]
+            if self._following:
+                card.follow(reached)
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
             card.draw(sources, steps, config.steps if config else 0)
+        self._show_values_at(self._hovered)
+
+    def _last_step(self) -> float:
+        """Return the last step that any curve has come to."""
+        model = self._model
+        shown = (model.episodes, model.training, model.evaluations)
+        return max((series.column("env_steps")[-1] for series in shown if len(series)), default=0.0)
 
     def _source(self, plot: PlotSpec, curve: Curve) -> Series:
         # Evaluations are a series of their own, never part of the training curve.
@@ -160,6 +184,7 @@ class PlotGrid(QWidget):
     @Slot(object)
     def _show_values_at(self, point: QPointF | None) -> None:
         """Move the crosshair of all plots to the mouse and read the curves there."""
+        self._hovered = point
         x = None if point is None else point.x()
         for plot in PLOTS:
             card = self._cards[plot.name]

@@ -39,6 +39,11 @@ class RunController(QObject):
         """The state of the current run, ``idle`` when there is none."""
         return self._state
 
+    @property
+    def busy(self) -> bool:
+        """True from the start of a run until its thread has ended."""
+        return self._state is not RunState.IDLE
+
     def start(self, config: RunConfig, tunables: Tunables, runs_dir: Path) -> None:
         """Start a run in a thread of its own. Ignored while another one lives."""
         if self._state is not RunState.IDLE:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.series import Series
 from td3core import events
@@ -14,6 +14,7 @@ from td3core.config import RunConfig, Tunables, spec
 
 SMOOTHED_EPISODES = 20
 _SAME_GESTURE_S = 1.5
+_SETTLED_MS = 600
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +48,10 @@ class RunModel(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._gesture = QTimer(self)
+        self._gesture.setSingleShot(True)
+        self._gesture.setInterval(_SETTLED_MS)
+        self._gesture.timeout.connect(self._say_changes)
         self._reset()
 
     def _reset(self) -> None:
@@ -58,6 +63,8 @@ class RunModel(QObject):
         self.training = Series(events.TRAINING_COLUMNS)
         self.evaluations = Series(("env_steps", "mean", "std"))
         self.markers: list[Marker] = []
+        self.outcome: events.Ended | events.Failed | None = None
+        self._unsaid: dict[int, Marker] = {}
         self._recent: deque[float] = deque(maxlen=SMOOTHED_EPISODES)
 
     @property
@@ -96,9 +103,11 @@ class RunModel(QObject):
             case events.Ended():
                 word = "finished" if event.stopped == "finished" else "stopped and saved"
                 self._say("info", f"Run {word} after {event.wall_s:.0f} s", event.env_steps)
+                self.outcome = event
                 self.run_ended.emit(event)
             case events.Failed():
                 self._say("error", event.message)
+                self.outcome = event
                 self.run_ended.emit(event)
 
     def _on_started(self, event: events.Started) -> None:
@@ -137,7 +146,15 @@ class RunModel(QObject):
         else:
             last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=now)
             self.markers.append(last)
-        self._say("change", last.text, env_steps)
+        # Said once the hand rests: a drag is one change, not a hundred lines.
+        self._unsaid[id(last)] = last
+        self._gesture.start()
+
+    @Slot()
+    def _say_changes(self) -> None:
+        for marker in self._unsaid.values():
+            self._say("change", marker.text, marker.env_steps)
+        self._unsaid.clear()
 
     def _say(self, level: str, text: str, env_steps: int | None = None) -> None:
         step = "" if env_steps is None else f"step {env_steps:,}: "

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 from superqt import QCollapsible, QSearchableComboBox
 
-from studio.fields import Field, make_field
+from studio.fields import Field, guard_wheel, make_field
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
@@ -39,6 +39,7 @@ class SetupPanel(QWidget):
 
     live_defaults_changed = Signal(object)
     refused = Signal(str)
+    advanced_toggled = Signal(bool)
 
     def __init__(self, live: Callable[[], Tunables], parent: QWidget | None = None) -> None:
         """Take ``live``, which returns the live settings that belong to a preset as well."""
@@ -63,9 +64,14 @@ class SetupPanel(QWidget):
         }
         for name in ("seed", "steps"):
             self._fields[name].widget.setObjectName(f"{name}_spin")
+        self._shown_env = ""
         self._build()
         self._fill_environments()
-        self._env.currentTextChanged.connect(self._on_env)
+        guard_wheel(self)
+        self._env.currentTextChanged.connect(self._on_env_text)
+        editor = self._env.lineEdit()
+        assert editor is not None
+        editor.editingFinished.connect(lambda: self._on_env(self._env.currentText()))
         self._preset.currentTextChanged.connect(self._on_preset)
         self._variant.currentTextChanged.connect(self._on_preset)
         self._env.setCurrentText(FIRST_ENV)
@@ -130,6 +136,7 @@ class SetupPanel(QWidget):
             if name not in _OWN_PLACE:
                 form.addRow(_label(name), self._fields[name].widget)
         box.addWidget(page)
+        box.toggled.connect(self.advanced_toggled)
         return box
 
     def set_theme(self, theme: Theme) -> None:
@@ -173,9 +180,19 @@ class SetupPanel(QWidget):
         return make_settings(values)
 
     @Slot(str)
-    def _on_env(self, env_id: str) -> None:
+    def _on_env_text(self, text: str) -> None:
+        """Wait for the end of typing: half a name has no presets, and must not clear the form."""
+        editor = self._env.lineEdit()
+        if editor is None or not editor.hasFocus() or self._env.findText(text) >= 0:
+            self._on_env(text)
+
+    @Slot(str)
+    def _on_env(self, env_id: str, *, anew: bool = False) -> None:
         """Offer the presets of this environment, its own one chosen."""
         env_id = env_id.strip()
+        if env_id == self._shown_env and not anew:
+            return
+        self._shown_env = env_id
         own = [p for p in self._presets.values() if env_id and p.env == env_id]
         # The bundled one is called as its environment, and comes before the user's own.
         own.sort(key=lambda preset: preset.name != env_id)
@@ -190,7 +207,7 @@ class SetupPanel(QWidget):
         self._presets = load_presets()
         if name and self._presets[name].env != self._env.currentText().strip():
             self._env.setCurrentText(self._presets[name].env)
-        self._on_env(self._env.currentText())
+        self._on_env(self._env.currentText(), anew=True)
         if name:
             self._preset.setCurrentText(name)
 

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
 from studio.run_controller import RunState
 from studio.run_model import RunModel
 from studio.theme import Theme
+from td3core.events import Ended, Failed
 
 
 class StatusLine(QStatusBar):
@@ -35,6 +36,7 @@ class StatusLine(QStatusBar):
         self.addPermanentWidget(self._device)
         model.status_changed.connect(self._refresh)
         model.run_started.connect(self._refresh)
+        model.run_ended.connect(self._refresh)
         self._refresh()
 
     def set_theme(self, theme: Theme) -> None:
@@ -73,6 +75,9 @@ class StatusLine(QStatusBar):
                 parts.append(f"{in_words(left)} left")
         elif self._state is RunState.IDLE:
             parts.append(f"took {in_words(now.wall_s)}")
+            outcome = self._model.outcome
+            if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
+                parts.append(f"best return {outcome.best_eval_return:.1f}")
         self._numbers.setText("  ·  ".join(parts))
 
     def _state_text(self) -> str:
@@ -84,6 +89,12 @@ class StatusLine(QStatusBar):
             RunState.PAUSED: ("paused", theme.warn),
             RunState.STOPPING: ("saving", theme.warn),
         }[state]
+        outcome = self._model.outcome
+        if state is RunState.IDLE and isinstance(outcome, Failed):
+            text, colour = "failed", theme.bad
+        elif state is RunState.IDLE and isinstance(outcome, Ended):
+            text = "finished" if outcome.stopped == "finished" else "stopped"
+            colour = theme.good
         if state is RunState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return f'<span style="color:{colour}">●</span> {text}'

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from td3core import __version__
 from td3core.config import RunConfig, Tunables, parse_value
@@ -70,7 +70,7 @@ def train(
         list[str] | None,
         typer.Option(help="Preset or variant, more than one allowed; else the environment's own."),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
+    steps: Annotated[str | None, typer.Option(help="Environment steps; 1e6 counts.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting.")
@@ -85,7 +85,9 @@ def train(
     from td3core.presets import compose
 
     values = _assignments(settings or [])
-    given = {"steps": steps, "seed": seed, "threads": threads}
+    if steps is not None:
+        values["steps"] = parse_value("steps", steps)
+    given = {"seed": seed, "threads": threads}
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
         values["eval_interval"] = 0
@@ -161,7 +163,11 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
         print(json.dumps([asdict(s) | {"run": str(s.run)} for s in summaries]))
         return 0
     table = Table(
-        "run", "steps", "last return", "best return", title=f"Runs in {escape(str(folder))}"
+        Column("run", overflow="fold"),
+        "steps",
+        "last return",
+        "best return",
+        title=f"Runs in {escape(str(folder))}",
     )
     for s in summaries:
         means = (s.last_eval_return, s.best_eval_return)
@@ -206,7 +212,8 @@ def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_jso
         if outcome.request:
             raise RequestError(outcome.message)
         console.print(f"[red]The run failed:[/] {escape(outcome.message)}")
-        console.print(escape(outcome.details), style="dim")
+        if outcome.details:
+            console.print(escape(outcome.details), style="dim")
         result = _plain(outcome.ending) | {"message": outcome.message}
     else:
         result = _plain(outcome)
@@ -249,16 +256,21 @@ def _assignments(texts: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise RequestError(f"--set takes FIELD=VALUE, not {text!r}.")
+        if name.strip() in ("env", "preset"):
+            raise RequestError(f"--set cannot change {name.strip()}; it has a place of its own.")
         values[name.strip()] = parse_value(name.strip(), value)
     return values
 
 
 def _checkpoint_path(path: Path) -> Path:
     """Let a run stand for its best checkpoint (its last, if it was never evaluated)."""
+    from td3core.runs import RunDirectory, default_runs_dir
+
+    # The names that list prints can be used as they are.
+    if not path.exists() and (default_runs_dir() / path / "run.toml").exists():
+        path = default_runs_dir() / path
     if not path.is_dir():
         return path
-    from td3core.runs import RunDirectory
-
     run = RunDirectory.open(path)
     for found in (run.best, run.last):
         if found.exists():

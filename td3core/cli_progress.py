@@ -60,8 +60,9 @@ class Narrator:
             case events.Warned():
                 self._say(f"Warning: {event.message}")
             case events.Ended():
+                word = "finished" if event.stopped == "finished" else "stopped and saved"
                 self._say(
-                    f"{event.stopped} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
+                    f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"
                 )
             case _:

@@ -188,7 +188,7 @@ class Tunables:
         high=2.0,
         shown=(0.0, 1.0),
         help="The decaying exploration noise never falls below this. Without effect when the"
-        " decay is 1.",
+        " decay is 1 or σ is smaller already.",
     )
 
     def __post_init__(self) -> None:
@@ -390,21 +390,17 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     if "env" not in values:
         raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
     config = RunConfig(**{k: v for k, v in values.items() if k not in live})
-    tunables = Tunables(**{k: v for k, v in values.items() if k in live})
-    check_together(config, tunables)
-    return config, tunables
+    return config, Tunables(**{k: v for k, v in values.items() if k in live})
 
 
 def check_together(config: RunConfig, tunables: Tunables) -> None:
-    """Refuse combinations of settings that are each allowed but make no sense together."""
+    """Refuse combinations of settings that are each allowed but make no sense together.
+
+    Asked before a run starts and before a live change; never of a file, which has to open.
+    """
     if tunables.batch_size > config.buffer_size:
         raise RequestError(
             f"batch_size {tunables.batch_size} is larger than buffer_size {config.buffer_size}."
-        )
-    if tunables.exploration_noise_min > tunables.exploration_noise:
-        raise RequestError(
-            f"exploration_noise_min {tunables.exploration_noise_min:g} is above"
-            f" exploration_noise {tunables.exploration_noise:g}."
         )
 
 

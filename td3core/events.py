@@ -36,9 +36,9 @@ TRAINING_COLUMNS = (
 )
 """Columns of :attr:`Progress.training` and of ``training.csv`` (which adds the time).
 
-Each row is a mean over the updates of ``log_steps`` environment steps. ``q1``, ``q2`` and
-``target`` are means over the batch; with one critic ``q2`` and ``critic2_loss`` are NaN; so is
-``actor_loss`` where the delay left the actor alone.
+Each row is a mean over the updates of :data:`td3core.loop.LOG_STEPS` environment steps. ``q1``,
+``q2`` and ``target`` are means over the batch; with one critic ``q2`` and ``critic2_loss`` are NaN;
+so is ``actor_loss`` where the delay left the actor alone.
 """
 
 

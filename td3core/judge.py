@@ -27,10 +27,16 @@ class Judge:
         config: RunConfig,
         pace: Pace,
         records: Recorder,
-        write: Callable[[Checkpoint], None],
+        write: Callable[[Checkpoint], object],
         waiting: Callable[[], bool],
+        announce: Callable[[], None],
     ) -> None:
-        """``waiting`` is asked again and again while the training waits, and may end that."""
+        """Take what to do while the training has to wait for an evaluation.
+
+        ``announce`` is called at the beginning, ``waiting`` again and again; once that says no, the
+        wait is over and what is still out is given up.
+        """
+        self._announce = announce
         self._pace, self._records = pace, records
         self._write, self._waiting = write, waiting
         self._evaluations = Evaluations(config, self._on_process_lost)
@@ -62,6 +68,7 @@ class Judge:
         """Wait for every evaluation that is still out."""
         if len(self._evaluations):
             with self._pace.stopped(), self._naming_the_step():
+                self._announce()
                 for agent, result in self._evaluations.finish(self._waiting):
                     self._note(agent, result)
 

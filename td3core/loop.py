@@ -33,13 +33,14 @@ from td3core.events import (
     Saved,
     Started,
     Tuned,
+    Warned,
 )
 from td3core.judge import Judge
 from td3core.normalise import Normaliser
 from td3core.pace import Pace
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.recorder import Recorder, Report
-from td3core.replay import Batch, ReplayBuffer
+from td3core.replay import Batch, ReplayBuffer, physical_memory
 from td3core.runs import RunDirectory
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,25 @@ def _failure(problem: Exception, trainer: "Trainer | None") -> Failed:
     return Failed(message=text, details=details, ending=trainer.ending("failed"))
 
 
+def _make_memory(config: RunConfig, info: EnvInfo) -> ReplayBuffer:
+    """Make the replay memory, or say how many transitions this machine could hold."""
+    row, room = ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim), physical_memory()
+    if row * config.buffer_size > room:
+        raise RequestError(
+            f"buffer_size {config.buffer_size} takes {row * config.buffer_size / 2**30:.0f} GiB for"
+            f" {info.env_id}; this machine has {room / 2**30:.0f} GiB."
+            f" About {room // row // 2:.0f} transitions would fit."
+        )
+    return ReplayBuffer(config.buffer_size, info.obs_dim, info.act_dim)
+
+
+def _save_whatever_happened_to_the_folder(agent: Checkpoint) -> None:
+    """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
+    path = agent.header.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint.save(path, agent.header, agent.tensors)
+
+
 class DivergedError(RunError):
     """A loss or value is no longer a number; the weights are not worth saving."""
 
@@ -106,13 +126,14 @@ class Trainer:
     ) -> None:
         self.config, self._control, self._report = config, control, report
         self._info: EnvInfo = check_env(config.env)
+        # Before anything is written: a request that cannot be met leaves no trace.
+        self._memory = _make_memory(config, self._info)
         self.directory = RunDirectory.create(runs_dir, config, tunables)
         self._agent = TD3(config, tunables, self._info.obs_dim, self._info.act_dim)
         self._normaliser = None
         if config.normalize_observations:
             self._normaliser = Normaliser(self._info.obs_dim)
         self._policy = self._agent.policy(self._normaliser)
-        self._memory = ReplayBuffer(config.buffer_size, self._info.obs_dim, self._info.act_dim)
         self._warm_up = generator(config.seed, Purpose.WARM_UP)
         self._exploration = generator(config.seed, Purpose.EXPLORATION)
         self._sampling = generator(config.seed, Purpose.REPLAY)
@@ -124,7 +145,14 @@ class Trainer:
         self._pace = Pace(0)
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
-        self._judge = Judge(config, self._pace, self._records, self._write, self._while_waiting)
+        self._judge = Judge(
+            config,
+            self._pace,
+            self._records,
+            write=self._write,
+            waiting=self._while_waiting,
+            announce=partial(self._send_progress, Phase.EVALUATING),
+        )
 
     def run(self) -> Ended:
         """Step until the end or a stop, then save."""
@@ -150,8 +178,13 @@ class Trainer:
         self._log_training()
         if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
             self._evaluate()
-        self._judge.finish()
-        self._save(self.directory.last)
+        if not stopped:
+            self._judge.finish()
+        # An agent that has not taken a step is not worth a file.
+        if self.env_steps and not self._save(self.directory.last):
+            raise RunError(
+                f"The run is over, but its agent could not be saved as {self.directory.last}."
+            )
         self._send_progress(self._phase())
         return self.ending("user" if stopped else "finished")
 
@@ -314,6 +347,11 @@ class Trainer:
                 self._control.wait()
 
     def _tune(self, tunables: Tunables, revision: int) -> None:
+        try:
+            check_together(self.config, tunables)
+        except RequestError as problem:
+            self._report(Warned(env_steps=self.env_steps, message=str(problem)))
+            tunables = self._agent.tunables
         changed = tuple(changes(self._agent.tunables, tunables))
         self._agent.apply(tunables)
         self._revision = revision
@@ -331,9 +369,9 @@ class Trainer:
 
     # Files and reports --------------------------------------------------------------------------
 
-    def _save(self, path: Path) -> None:
+    def _save(self, path: Path) -> bool:
         self._require_sound_agent()
-        self._write(self._snapshot(path))
+        return self._write(self._snapshot(path))
 
     def _snapshot(self, path: Path) -> Checkpoint:
         """Return a copy of everything that makes the agent, meant for ``path``."""
@@ -361,14 +399,16 @@ class Trainer:
             tensors |= self._normaliser.state()
         return Checkpoint(header=header, tensors=tensors)
 
-    def _write(self, agent: Checkpoint) -> None:
+    def _write(self, agent: Checkpoint) -> bool:
         header = agent.header
         with self._pace.stopped():
-            write = partial(checkpoint.save, header.path, header, agent.tensors)
-            if self._records.write(header.path.name, self.env_steps, write):
-                mean = header.evaluation.mean if header.evaluation else None
-                steps = header.counters.env_steps
-                self._report(Saved(env_steps=steps, path=header.path, mean_return=mean))
+            write = partial(_save_whatever_happened_to_the_folder, agent)
+            if not self._records.write(header.path.name, self.env_steps, write):
+                return False
+        mean = header.evaluation.mean if header.evaluation else None
+        steps = header.counters.env_steps
+        self._report(Saved(env_steps=steps, path=header.path, mean_return=mean))
+        return True
 
     def _send_progress(self, phase: Phase) -> None:
         self._records.flush(self.env_steps)

@@ -1,11 +1,21 @@
 """The replay memory: float32, one packed row per transition."""
 
+import math
+import os
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+
+
+def physical_memory() -> float:
+    """Return the bytes of memory this machine has; infinite where that cannot be told."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 class Batch(NamedTuple):
@@ -30,12 +40,13 @@ class ReplayBuffer:
         self.size = 0
         self._next = 0
         self._obs_dim, self._act_dim = obs_dim, act_dim
-        self._rows = np.empty((capacity, 2 * obs_dim + act_dim + 2), dtype=np.float32)
+        width = self.bytes_per_row(obs_dim, act_dim) // 4
+        self._rows = np.empty((capacity, width), dtype=np.float32)
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one transition."""
-        return self._rows.itemsize * self._rows.shape[1]
+    @staticmethod
+    def bytes_per_row(obs_dim: int, act_dim: int) -> int:
+        """Bytes that one transition takes."""
+        return 4 * (2 * obs_dim + act_dim + 2)
 
     def add(
         self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool

@@ -18,7 +18,7 @@ from typing import Any
 import platformdirs
 import tomli_w
 
-from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
+from td3core.checkpoint import SCHEMA, SUFFIX, now, read_header, write_atomically
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.events import TRAINING_COLUMNS
@@ -206,6 +206,9 @@ def summarise(run: RunDirectory) -> Summary:
     names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
     reached = [int(name) for name in names if name.isdecimal()]
     reached += [steps for steps, _ in evaluations]
+    if run.last.exists():
+        with contextlib.suppress(RequestError):
+            reached.append(read_header(run.last).counters.env_steps)
     means = [mean for _, mean in evaluations]
     return Summary(
         run=run.path,

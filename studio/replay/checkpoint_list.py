@@ -198,4 +198,4 @@ def _title(run: RunDirectory) -> str:
         made = datetime.fromisoformat(run.created).astimezone()
     except ValueError:
         return f"{run.config.env} · seed {run.config.seed}"
-    return f"{run.config.env} · seed {run.config.seed} · {made:%Y-%m-%d %H:%M}"
+    return f"{run.config.env} · seed {run.config.seed} · {made:%Y-%m-%d %H:%M:%S}"

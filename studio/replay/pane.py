@@ -139,8 +139,12 @@ class ReplayPane(QWidget):
         layout.addWidget(self.message)
         layout.addWidget(self.renderer_button)
         layout.addWidget(self.checkpoints, 2)
-        self.title.hide()
-        self.chip.hide()
+        # Their places stay, or the buttons below would jump under the hand.
+        for label in (self.title, self.chip):
+            policy = label.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            label.setSizePolicy(policy)
+            label.hide()
 
     def _connect(self) -> None:
         player = self._player

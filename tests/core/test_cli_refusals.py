@@ -41,7 +41,7 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "negative seed": ([STEPS, "--seed", "-1"], ["seed", "-1", "0 to"]),
     "batch beyond memory": ([STEPS, "--set", "buffer_size=9"], ["batch_size", "buffer_size 9"]),
     "unknown preset": ([STEPS, "--preset", "Pendulum"], ["'Pendulum'", "Pendulum-v1"]),
-    "steps in words": ([STEPS, "--steps", "many"], ["--steps"]),
+    "steps in words": ([STEPS, "--steps", "many"], ["steps cannot be 'many'"]),
     "unknown option": ([STEPS, "--nosuch"], ["--nosuch"]),
     "no environment": ([], ["env"]),
 }

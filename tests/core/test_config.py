@@ -10,6 +10,7 @@ from td3core.config import (
     RunConfig,
     Tunables,
     changes,
+    check_together,
     default,
     make_settings,
     parse_value,
@@ -192,15 +193,9 @@ def test_an_environment_has_to_be_named() -> None:
 
 
 def test_a_batch_larger_than_the_memory_is_refused() -> None:
-    said = refusal(batch_size=101, buffer_size=100)
-    assert "batch_size 101" in said
-    assert "buffer_size 100" in said
-
-
-def test_a_noise_floor_above_the_noise_is_refused() -> None:
-    said = refusal(exploration_noise_min=0.3, exploration_noise=0.2)
-    assert "0.3" in said
-    assert "0.2" in said
+    config, tunables = make_settings({"env": "any", "batch_size": 101, "buffer_size": 100})
+    with pytest.raises(RequestError, match=r"batch_size 101 .*buffer_size 100"):
+        check_together(config, tunables)
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -10,7 +10,7 @@ import pytest
 from td3core import checkpoint
 from td3core.config import Tunables, specs
 from td3core.control import Control
-from td3core.events import Ended, Evaluated, Event, Phase, Progress, Saved, Tuned
+from td3core.events import Ended, Evaluated, Event, Phase, Progress, Saved, Started, Tuned, Warned
 from td3core.loop import train
 from tests.core.helpers import Told, finish, run, same, tensors, tiny
 from tests.scripted import Script
@@ -233,7 +233,8 @@ def test_a_run_stopped_before_it_began_takes_no_step(runs_dir: Path, scripted: A
     outcome, _ = run(runs_dir, scripted(script), control=control)
     assert isinstance(outcome, Ended)
     assert (outcome.stopped, outcome.env_steps, script.steps) == ("user", 0, 0)
-    assert outcome.last_checkpoint is not None
+    # An agent that has not taken a step is not worth a file.
+    assert outcome.last_checkpoint is None
 
 
 def test_a_save_that_is_asked_for_is_a_checkpoint_of_that_step(
@@ -246,3 +247,22 @@ def test_a_save_that_is_asked_for_is_a_checkpoint_of_that_step(
     assert checkpoint.load(told.all(Saved)[0].path).header.counters.env_steps == 33
     assert isinstance(outcome, Ended)
     assert outcome.stopped == "finished"
+
+
+def test_any_live_change_followed_by_a_save_can_be_opened_again(
+    runs_dir: Path,
+) -> None:
+    control = Control()
+    odd = {"exploration_noise_min": 0.9, "exploration_noise": 0.1, "batch_size": 65_536}
+
+    def react(event: Any) -> None:
+        if isinstance(event, Started):
+            control.tune(tiny(**odd)[1])
+
+    outcome, told = run(runs_dir, control=control, react=react, buffer_size=1000)
+    assert outcome.last_checkpoint is not None
+    saved = checkpoint.load(outcome.last_checkpoint).header.tunables
+    # A batch larger than the memory is refused with a warning, and so is the whole change.
+    assert ["batch_size 65536" in w.message for w in told.all(Warned)] == [True]
+    assert saved == told.all(Tuned)[-1].tunables
+    assert saved.batch_size != 65_536

@@ -38,9 +38,11 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
     disk = Disk(checkpoint.save, lambda path: True)
     monkeypatch.setattr(checkpoint, "save", disk)
     outcome, told = run(runs_dir, checkpoint_interval=20)
-    assert isinstance(outcome, Ended)
-    assert (outcome.stopped, outcome.updates, outcome.last_checkpoint) == ("finished", 40, None)
-    assert disk.refused == 4
+    # All its steps were taken, yet a run whose agent is lost has not ended well.
+    assert isinstance(outcome, Failed)
+    assert "could not be saved" in outcome.message
+    assert (outcome.ending.updates, outcome.last_checkpoint) == (40, None)
+    assert disk.refused >= 4
     assert not told.all(Saved)
     said = [(w.env_steps, w.message) for w in told.all(Warned)]
     assert [step for step, _ in said] == [20, 40, 60, 60]
@@ -58,7 +60,7 @@ def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
     )
     monkeypatch.setattr(checkpoint, "write_atomically", late)
     outcome, told = run(runs_dir, checkpoint_interval=20)
-    assert isinstance(outcome, Ended)
+    assert isinstance(outcome, Failed)
     assert [s.path.stem for s in told.all(Saved)] == ["step_000000020"]
     assert len(list((outcome.run / "checkpoints").iterdir())) == 1
     header = checkpoint.load(told.all(Saved)[0].path).header

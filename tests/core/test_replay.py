@@ -56,7 +56,7 @@ def test_a_sampled_transition_has_its_columns_in_place() -> None:
 def test_everything_is_kept_in_single_precision() -> None:
     memory = filled(4, 4)
     assert {part.dtype for part in memory.sample(np.random.default_rng(0), 2)} == {np.dtype("f4")}
-    assert memory.row_bytes == 4 * (3 + 2 + 1 + 3 + 1)
+    assert memory.bytes_per_row(3, 2) == 4 * (3 + 2 + 1 + 3 + 1)
 
 
 def test_every_stored_transition_is_drawn_equally_often() -> None:
