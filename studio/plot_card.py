@@ -186,11 +186,16 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
 
-    def follow(self, steps: float) -> None:
-        """Show everything from the first step to this one."""
+    def follow(self) -> None:
+        """Let the y axis fit what is in view again."""
         box = self.plot.getViewBox()
-        box.setXRange(0.0, max(steps, 1.0), padding=0.02)
-        box.enableAutoRange(y=True)
+        # Said twice, it would cost a second fitting of every curve.
+        if not box.autoRangeEnabled()[1]:
+            box.enableAutoRange(y=True)
+
+    def show_steps_to(self, last: float) -> None:
+        """Show the x axis, and that of every plot linked to it, from 0 to this step."""
+        self.plot.getViewBox().setXRange(0.0, max(last, 1.0), padding=0.02)
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""

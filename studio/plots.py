@@ -162,11 +162,12 @@ class PlotGrid(QWidget):
             return
         steps = [float(marker.env_steps) for marker in self._model.markers]
         config = self._model.config
-        reached = self._last_step()
+        if self._following:
+            next(iter(self._cards.values())).show_steps_to(self._last_step())
         for plot in PLOTS:
             card = self._cards[plot.name]
             if self._following:
-                card.follow(reached)
+                card.follow()
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
             card.draw(sources, steps, config.steps if config else 0)
         self._show_values_at(self._hovered)

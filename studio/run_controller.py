@@ -49,7 +49,7 @@ class RunController(QObject):
         if self._state is not RunState.IDLE:
             return
         self._set_state(RunState.STARTING)
-        self._control = Control()
+        self._control = Control(shares_interpreter=True)
         self._thread = QThread()
         self._thread.setObjectName("training")
         # Torch and the environments need more than the 512 KiB some systems give a thread.

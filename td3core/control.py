@@ -1,6 +1,7 @@
 """What a run is told: a thread-safe, latest-wins slot that the run reads at a step boundary."""
 
 import threading
+import time
 from dataclasses import dataclass
 
 from td3core.config import Tunables
@@ -25,8 +26,14 @@ class Control:
     too late for one step is seen at the next.
     """
 
-    def __init__(self) -> None:
+    _BREATH_S = 100e-6
+    _BETWEEN_BREATHS_S = 2e-3
+
+    def __init__(self, *, shares_interpreter: bool = False) -> None:
+        """``shares_interpreter``: another thread, a window say, needs its turns of Python too."""
         self.waiting = False
+        self._shares_interpreter = shares_interpreter
+        self._breathed_at = 0.0
         self._changed = threading.Condition()
         self._tunables: Tunables | None = None
         self._revision = 0
@@ -70,6 +77,20 @@ class Control:
     def stopping(self) -> bool:
         """True once a stop was asked for; readable from any thread."""
         return self._stop
+
+    def breathe(self) -> None:
+        """Let other threads have the interpreter now and then. For the run only.
+
+        Python's own turn-taking fails a waiting thread when the running one lets go of the lock and
+        takes it back all the time, as each call into Box2D does: the one that waits is woken, comes
+        too late, and starts to wait anew (seen: a window without a turn for 1.5 s). A real pause
+        from time to time is long enough to be used.
+        """
+        if self._shares_interpreter:
+            now = time.perf_counter()
+            if now - self._breathed_at > self._BETWEEN_BREATHS_S:
+                time.sleep(self._BREATH_S)
+                self._breathed_at = now
 
     def take(self) -> Orders:
         """Collect what was asked since the last call. For the run only."""

@@ -173,7 +173,9 @@ class Trainer:
                 stopped = self._obey()
                 continue
             self._step()
-            self._learn()
+            # Updates leave the interpreter to others while torch computes; bare steps do not.
+            if not self._learn():
+                self._control.breathe()
             self._keep_records()
         self._log_training()
         if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
@@ -248,15 +250,17 @@ class Trainer:
             floor = min(tunables.exploration_noise_min, self._noise)
             self._noise = max(self._noise * tunables.exploration_noise_decay, floor)
 
-    def _learn(self) -> None:
+    def _learn(self) -> bool:
+        """Do the updates of this step; return whether there were any."""
         if self.env_steps <= self.config.learning_starts:
-            return
+            return False
         self._pace.mark_learning(self.env_steps - 1)
         if self.config.lr_final < 1.0:
             done = self.env_steps / self.config.steps
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         for _ in range(self._agent.tunables.updates_per_step):
             self._agent.update(self._sample())
+        return self._agent.tunables.updates_per_step > 0
 
     def _sample(self) -> Batch:
         batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
@@ -326,6 +330,7 @@ class Trainer:
         """Show signs of life while an evaluation is waited for; stop waiting if told to."""
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._send_progress(Phase.EVALUATING)
+        self._control.breathe()
         return not self._control.stopping
 
     # What a person asks for ---------------------------------------------------------------------

@@ -1,5 +1,7 @@
 import threading
 
+import pytest
+
 from td3core.config import Tunables
 from td3core.control import Control
 
@@ -69,3 +71,17 @@ def test_a_request_made_before_the_run_waits_is_not_lost() -> None:
     thread.start()
     thread.join(5)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(("shares", "pauses"), [(False, 0), (True, 3)])
+def test_a_run_in_a_window_pauses_now_and_then_and_a_headless_one_never(
+    shares: bool, pauses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slept = iter([10.0, 10.001, 10.003, 10.004, 10.006]), []
+    monkeypatch.setattr("td3core.control.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("td3core.control.time.sleep", slept.append)
+    control = Control(shares_interpreter=shares)
+    for _ in range(5):
+        control.breathe()
+    assert len(slept) == pauses
+    assert all(0 < seconds <= 0.001 for seconds in slept)
