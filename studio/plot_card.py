@@ -29,6 +29,8 @@ from studio.theme import Theme
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
+_DASHES = (8.0, 16.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -204,10 +206,14 @@ class PlotCard(QWidget):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setPen(pg.mkPen(theme.grid))
             self.plot.getAxis(side).setTextPen(pg.mkPen(theme.muted))
-        for curve, item in self._items.items():
+        for depth, (curve, item) in enumerate(self._items.items()):
             colour = QColor(getattr(theme, curve.colour))
-            stroke = Qt.PenStyle.DashLine if curve.style == "dashes" else Qt.PenStyle.SolidLine
-            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1, style=stroke))
+            pen = pg.mkPen(colour, width=1)
+            if curve.style == "dashes":
+                # Shifted against each other, so that curves that lie on one another all show.
+                pen.setDashPattern(_DASHES)
+                pen.setDashOffset(sum(_DASHES) / 2 * depth)
+            item.setPen(None if curve.style == "dots" else pen)
             if curve.style in ("dots", "line+dots"):
                 item.setSymbol("o")
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
