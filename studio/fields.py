@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from td3core.config import Spec, parse_value, type_words
+from td3core.config import parse_value, type_words
+from td3core.settings import Spec
 
 _LARGEST = 2**31 - 1
 

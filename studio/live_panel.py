@@ -14,9 +14,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.fields import NumberBox, from_slider, guard_wheel, to_slider
-from td3core.config import Spec, Tunables, specs
+from td3core.config import Tunables, specs
 from td3core.errors import RequestError
 from td3core.events import Tuned
+from td3core.settings import Spec
 
 _TICKS = 1000
 _GATHER_MS = 60

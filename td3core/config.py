@@ -8,52 +8,21 @@ learns. Neither imports torch, so the window can show its form before torch is l
 Actor-Critic Methods*, ICML 2018.
 """
 
-import difflib
-import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any
 
 from td3core.errors import RequestError
-
-Scale = Literal["linear", "log", "complement"]
-"""How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
-    """What is known about one setting besides its name, type and default."""
-
-    label: str
-    help: str
-    symbol: str = ""
-    unit: str = ""
-    low: float = -math.inf
-    high: float = math.inf
-    shown: tuple[float, float] | None = None
-    scale: Scale = "linear"
-    choices: tuple[str, ...] = ()
-    zero: str = ""
-    """What 0 means, where it is not a quantity."""
-
-    @property
-    def slider_range(self) -> tuple[float, float]:
-        """The part of the allowed range that a slider covers."""
-        return self.shown or (self.low, self.high)
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values in words, for messages and tables."""
-        if self.choices:
-            return " or ".join(self.choices)
-        if math.isinf(self.high):
-            return "" if math.isinf(self.low) else f"at least {self.low:g}"
-        return f"{self.low:g} to {self.high:g}"
-
-
-def _setting(default: Any = MISSING, **spec: Any) -> Any:
-    return field(default=default, metadata={"spec": Spec(**spec)})
+from td3core.settings import (
+    Spec,
+    check_fields,
+    parse_text,
+    setting,
+    spec_of,
+    type_words_of,
+    unknown_name,
+)
 
 
 def default_threads() -> int:
@@ -65,7 +34,7 @@ def default_threads() -> int:
 class Tunables:
     """The settings that may change while a run learns."""
 
-    tau: float = _setting(
+    tau: float = setting(
         0.005,
         label="Target averaging",
         symbol="τ",
@@ -76,7 +45,7 @@ class Tunables:
         help="How far the three target networks move towards the learnt ones after every actor"
         " update: θ′ ← τθ + (1 − τ)θ′. Small is steady and slow; 1 removes the targets.",
     )
-    exploration_noise: float = _setting(
+    exploration_noise: float = setting(
         0.1,
         label="Exploration noise",
         symbol="σ",
@@ -87,7 +56,7 @@ class Tunables:
         help="Standard deviation of the Gaussian added to each action taken while training:"
         " a = clip(π(s) + N(0, σ), −1, 1).",
     )
-    policy_noise: float = _setting(
+    policy_noise: float = setting(
         0.2,
         label="Policy noise",
         symbol="σ̃",
@@ -98,7 +67,7 @@ class Tunables:
         help="Target policy smoothing: standard deviation of the noise added to the target"
         " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 switches it off.",
     )
-    noise_clip: float = _setting(
+    noise_clip: float = setting(
         0.5,
         label="Noise clip",
         symbol="c",
@@ -108,7 +77,7 @@ class Tunables:
         shown=(0.0, 1.0),
         help="Bound of the smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
     )
-    policy_delay: int = _setting(
+    policy_delay: int = setting(
         2,
         label="Policy delay",
         symbol="d",
@@ -118,7 +87,7 @@ class Tunables:
         shown=(1, 10),
         help="Delayed policy updates: the actor and all targets move once every d critic updates.",
     )
-    gamma: float = _setting(
+    gamma: float = setting(
         0.99,
         label="Discount",
         symbol="γ",
@@ -129,7 +98,7 @@ class Tunables:
         help="Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
         " It looks about 1 / (1 − γ) steps ahead.",
     )
-    actor_lr: float = _setting(
+    actor_lr: float = setting(
         3e-4,
         label="Actor learning rate",
         symbol="α π",
@@ -139,7 +108,7 @@ class Tunables:
         scale="log",
         help="Adam step size of the actor, which climbs mean Q₁(s, π(s)).",
     )
-    critic_lr: float = _setting(
+    critic_lr: float = setting(
         3e-4,
         label="Critic learning rate",
         symbol="α Q",
@@ -149,7 +118,7 @@ class Tunables:
         scale="log",
         help="Adam step size of both critics, which descend (Q₁ − y)² + (Q₂ − y)².",
     )
-    batch_size: int = _setting(
+    batch_size: int = setting(
         256,
         label="Batch size",
         symbol="N",
@@ -160,7 +129,7 @@ class Tunables:
         scale="log",
         help="Transitions sampled uniformly from the replay memory for each update.",
     )
-    updates_per_step: int = _setting(
+    updates_per_step: int = setting(
         1,
         label="Updates per step",
         low=0,
@@ -169,7 +138,7 @@ class Tunables:
         help="Gradient updates after every environment step once learning has started."
         " 0 collects experience without learning.",
     )
-    exploration_noise_decay: float = _setting(
+    exploration_noise_decay: float = setting(
         1.0,
         label="Noise decay",
         low=0.9,
@@ -179,7 +148,7 @@ class Tunables:
         help="σ is multiplied by this once per action taken, down to the floor below."
         " 1 keeps σ constant. Moving σ starts the decay afresh from there.",
     )
-    exploration_noise_min: float = _setting(
+    exploration_noise_min: float = setting(
         0.0,
         label="Noise floor",
         symbol="σ min",
@@ -192,25 +161,25 @@ class Tunables:
     )
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
     """The settings that stay as they are for the whole of a run."""
 
-    env: str = _setting(
+    env: str = setting(
         label="Environment", help="Identifier of a Gymnasium environment with a continuous action."
     )
-    preset: str = _setting("", label="Preset", help="The preset these settings came from.")
-    seed: int = _setting(
+    preset: str = setting("", label="Preset", help="The preset these settings came from.")
+    seed: int = setting(
         0,
         label="Seed",
         low=0,
         high=2**31 - 1,
         help="Same seed, machine and thread count: the same run, bit for bit.",
     )
-    steps: int = _setting(
+    steps: int = setting(
         300_000,
         label="Steps",
         unit="environment steps",
@@ -218,7 +187,7 @@ class RunConfig:
         high=1e10,
         help="Length of the run in environment steps, warm-up included.",
     )
-    threads: int = _setting(
+    threads: int = setting(
         0,
         label="Threads",
         zero="automatic",
@@ -226,7 +195,7 @@ class RunConfig:
         high=1024,
         help="Torch threads for the updates. 0 means one less than the machine has cores.",
     )
-    learning_starts: int = _setting(
+    learning_starts: int = setting(
         25_000,
         label="Warm-up",
         unit="environment steps",
@@ -234,7 +203,7 @@ class RunConfig:
         high=1e9,
         help="Uniform random actions before the first update, to fill the replay memory.",
     )
-    buffer_size: int = _setting(
+    buffer_size: int = setting(
         1_000_000,
         label="Replay memory",
         unit="transitions",
@@ -242,39 +211,39 @@ class RunConfig:
         high=1e8,
         help="Transitions kept; the oldest are overwritten first.",
     )
-    actor_hidden: tuple[int, ...] = _setting(
+    actor_hidden: tuple[int, ...] = setting(
         (256, 256),
         label="Actor layers",
         low=1,
         high=8192,
         help="Widths of the actor's hidden layers, for instance 256, 256.",
     )
-    critic_hidden: tuple[int, ...] = _setting(
+    critic_hidden: tuple[int, ...] = setting(
         (256, 256),
         label="Critic layers",
         low=1,
         high=8192,
         help="Widths of each critic's hidden layers, for instance 256, 256.",
     )
-    actor_activation: str = _setting(
+    actor_activation: str = setting(
         "relu",
         label="Actor activation",
         choices=("relu", "tanh"),
         help="Nonlinearity of the actor's hidden layers; its output is always tanh.",
     )
-    critic_activation: str = _setting(
+    critic_activation: str = setting(
         "relu",
         label="Critic activation",
         choices=("relu", "tanh"),
         help="Nonlinearity of the critics' hidden layers.",
     )
-    twin_critics: bool = _setting(
+    twin_critics: bool = setting(
         True,
         label="Twin critics",
         help="Clipped double Q-learning: the target takes the smaller of two critics."
         " Off: one critic and no minimum, as in DDPG.",
     )
-    reward_scale: float = _setting(
+    reward_scale: float = setting(
         1.0,
         label="Reward scale",
         low=1e-6,
@@ -282,7 +251,7 @@ class RunConfig:
         help="What the agent learns from is max(scale × reward, floor). Logged returns are always"
         " the environment's own; the shaped ones are logged beside them.",
     )
-    reward_floor: float = _setting(
+    reward_floor: float = setting(
         -1e9,
         label="Reward floor",
         low=-1e9,
@@ -290,13 +259,13 @@ class RunConfig:
         help="Rewards, once scaled, never count for less than this; softens a penalty for falling."
         " The default never matters.",
     )
-    normalize_observations: bool = _setting(
+    normalize_observations: bool = setting(
         False,
         label="Normalise observations",
         help="Observations are brought to mean 0 and variance 1 by running statistics, which are"
         " saved with the agent and applied wherever it acts.",
     )
-    lr_final: float = _setting(
+    lr_final: float = setting(
         1.0,
         label="Final learning rate",
         unit="share of the first",
@@ -305,7 +274,7 @@ class RunConfig:
         help="Both learning rates fall linearly to this share of their value at the last step."
         " 1 keeps them as they are.",
     )
-    eval_interval: int = _setting(
+    eval_interval: int = setting(
         5_000,
         label="Evaluate every",
         zero="never",
@@ -314,20 +283,20 @@ class RunConfig:
         high=1e9,
         help="Steps between noise-free evaluations. 0 switches evaluation off.",
     )
-    eval_episodes: int = _setting(
+    eval_episodes: int = setting(
         10,
         label="Evaluation episodes",
         low=1,
         high=1000,
         help="Completed noise-free episodes in each evaluation.",
     )
-    eval_beside: bool = _setting(
+    eval_beside: bool = setting(
         True,
         label="Evaluate beside",
         help="Evaluations run in a process of their own while training goes on. Off: training"
         " waits for each. The run and its results are the same either way.",
     )
-    checkpoint_interval: int = _setting(
+    checkpoint_interval: int = setting(
         10_000,
         label="Checkpoint every",
         zero="never",
@@ -338,7 +307,7 @@ class RunConfig:
     )
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
         if not self.env.strip():
             raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
 
@@ -355,14 +324,14 @@ def spec(settings: Settings | type[Settings], name: str) -> Spec:
     """Return what is known about the setting ``name``."""
     for item in fields(settings):
         if item.name == name:
-            return _spec_of(item)
+            return spec_of(item)
     raise KeyError(name)
 
 
 def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
     """Yield name and metadata of every setting, in the order of declaration."""
     for item in fields(settings):
-        yield item.name, _spec_of(item)
+        yield item.name, spec_of(item)
 
 
 def default(name: str) -> Any:
@@ -418,95 +387,13 @@ def parse_value(name: str, text: str) -> Any:
     """
     if name not in _all_fields():
         raise unknown_name("setting", name, list(_all_fields()))
-    kind = _all_fields()[name].type
-    text = text.strip()
-    try:
-        if kind is bool:
-            return {"true": True, "on": True, "false": False, "off": False}[text.lower()]
-        if kind is int:
-            return _whole(text)
-        if kind is float:
-            return float(text)
-        if kind == tuple[int, ...]:
-            return tuple(int(part) for part in text.strip("[]()").split(",") if part.strip())
-    except (ValueError, KeyError, OverflowError):
-        raise RequestError(f"{name} cannot be {text!r}; it takes {type_words(name)}.") from None
-    return text
+    return parse_text(_all_fields()[name], text)
 
 
 def type_words(name: str) -> str:
     """Say in words what the setting ``name`` takes, with its range."""
-    item = _all_fields()[name]
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    allowed = _spec_of(item).allowed
-    if item.type == tuple[int, ...]:
-        return f"whole numbers separated by commas, each {allowed}"
-    if _spec_of(item).choices:
-        return allowed
-    text = words[item.type]  # type: ignore[index]
-    return f"{text}, {allowed}" if allowed else text
-
-
-def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
-    """Build the error for a name that does not exist, with the nearest ones that do."""
-    name = str(name)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
-    return RequestError(f"There is no {kind} called {name!r}.{hint}")
-
-
-def _whole(text: str) -> int:
-    """Read a whole number; 1e6 and 1_000_000 count, 1.5 does not."""
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text)
-        if number != int(number):
-            raise ValueError(text) from None
-        return int(number)
+    return type_words_of(_all_fields()[name])
 
 
 def _all_fields() -> dict[str, Field[Any]]:
     return {item.name: item for cls in (RunConfig, Tunables) for item in fields(cls)}
-
-
-def _spec_of(item: Field[Any]) -> Spec:
-    found: Spec = item.metadata["spec"]
-    return found
-
-
-def _check_fields(settings: Settings) -> None:
-    """Coerce harmless differences of type (2 for 2.0, list for tuple) and refuse the rest."""
-    for item in fields(settings):
-        value = _coerced(item, getattr(settings, item.name))
-        object.__setattr__(settings, item.name, value)
-
-
-def _coerced(item: Field[Any], value: Any) -> Any:
-    wanted, spec_ = item.type, _spec_of(item)
-    if wanted == tuple[int, ...]:
-        if not isinstance(value, (tuple, list)) or len(value) > 16:
-            raise _refusal(item.name, value)
-        return tuple(_number(item.name, int, part, spec_) for part in value)
-    if wanted is float or wanted is int:
-        return _number(item.name, wanted, value, spec_)
-    if not isinstance(value, wanted):  # type: ignore[arg-type]
-        raise _refusal(item.name, value)
-    if spec_.choices and value not in spec_.choices:
-        raise _refusal(item.name, value)
-    return value
-
-
-def _number(name: str, wanted: Any, value: Any, spec_: Spec) -> float | int:
-    # bool is an int to Python, but "tau = true" is a slip of the pen, not a number.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _refusal(name, value)
-    if not spec_.low <= value <= spec_.high or value != wanted(value):
-        raise _refusal(name, value)
-    number: float | int = wanted(value)
-    return number
-
-
-def _refusal(name: str, value: Any) -> RequestError:
-    shown = repr(value) if isinstance(value, str) else str(value)
-    return RequestError(f"{name} cannot be {shown}; it takes {type_words(name)}.")

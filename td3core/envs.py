@@ -14,8 +14,8 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from td3core.config import unknown_name
 from td3core.errors import RequestError
+from td3core.settings import unknown_name
 
 # Its warnings (old versions, odd render modes) would be printed anew for every episode.
 gym.logger.min_level = gym.logger.ERROR

@@ -40,7 +40,7 @@ from td3core.normalise import Normaliser
 from td3core.pace import Pace
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.recorder import Recorder, Report
-from td3core.replay import Batch, ReplayBuffer, physical_memory
+from td3core.replay import Batch, make_memory
 from td3core.runs import RunDirectory
 
 log = logging.getLogger(__name__)
@@ -90,18 +90,6 @@ def _failure(problem: Exception, trainer: "Trainer | None") -> Failed:
     return Failed(message=text, details=details, ending=trainer.ending("failed"))
 
 
-def _make_memory(config: RunConfig, info: EnvInfo) -> ReplayBuffer:
-    """Make the replay memory, or say how many transitions this machine could hold."""
-    row, room = ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim), physical_memory()
-    if row * config.buffer_size > room:
-        raise RequestError(
-            f"buffer_size {config.buffer_size} takes {row * config.buffer_size / 2**30:.0f} GiB for"
-            f" {info.env_id}; this machine has {room / 2**30:.0f} GiB."
-            f" About {room // row // 2:.0f} transitions would fit."
-        )
-    return ReplayBuffer(config.buffer_size, info.obs_dim, info.act_dim)
-
-
 def _save_whatever_happened_to_the_folder(agent: Checkpoint) -> None:
     """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
     path = agent.header.path
@@ -127,7 +115,7 @@ class Trainer:
         self.config, self._control, self._report = config, control, report
         self._info: EnvInfo = check_env(config.env)
         # Before anything is written: a request that cannot be met leaves no trace.
-        self._memory = _make_memory(config, self._info)
+        self._memory = make_memory(config.buffer_size, self._info)
         self.directory = RunDirectory.create(runs_dir, config, tunables)
         self._agent = TD3(config, tunables, self._info.obs_dim, self._info.act_dim)
         self._normaliser = None

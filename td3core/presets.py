@@ -25,9 +25,9 @@ from td3core.config import (
     make_settings,
     specs,
     to_dict,
-    unknown_name,
 )
 from td3core.errors import RequestError
+from td3core.settings import unknown_name
 
 PLUS = " + "
 """Joins the names of a preset and of the variants laid over it."""

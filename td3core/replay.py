@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.envs import EnvInfo
+from td3core.errors import RequestError
+
 Floats = NDArray[np.float32]
 
 
@@ -75,3 +78,19 @@ class ReplayBuffer:
             next_obs=rows[..., n + a + 1 : 2 * n + a + 1],
             terminated=rows[..., 2 * n + a + 1 :],
         )
+
+
+def make_memory(capacity: int, info: EnvInfo) -> ReplayBuffer:
+    """Make the replay memory of a run.
+
+    Raises:
+        RequestError: this machine could not hold it; the sentence says how much it could.
+    """
+    row = ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
+    wanted, room = row * capacity, physical_memory()
+    if wanted > room:
+        raise RequestError(
+            f"buffer_size {capacity} takes {wanted / 2**30:.0f} GiB for {info.env_id}; this machine"
+            f" has {room / 2**30:.0f} GiB. About {room // row // 2:.0f} transitions would fit."
+        )
+    return ReplayBuffer(capacity, info.obs_dim, info.act_dim)

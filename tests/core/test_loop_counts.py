@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core import checkpoint, loop
+from td3core import checkpoint
 from td3core.events import (
     TRAINING_COLUMNS,
     Ended,
@@ -38,7 +38,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             rows.append([np.copy(part) for part in transition])
             super().add(*transition)
 
-    monkeypatch.setattr(loop, "ReplayBuffer", Recording)
+    monkeypatch.setattr("td3core.replay.ReplayBuffer", Recording)
     return rows
 
 
