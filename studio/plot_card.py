@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QTextDocumentFragment
 from PySide6.QtWidgets import (
@@ -23,13 +25,14 @@ from PySide6.QtWidgets import (
 
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.run_model import Marker
-from studio.series import Series
+from studio.series import Numbers, Series
 from studio.theme import Theme
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
-_DASHES = (8.0, 16.0)
+_STRIPES = 24
+"""Stripes across a plot in which curves that lie on one another take turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Curve:
     column: str
     label: str
     colour: str
-    style: Literal["line", "dashes", "dots", "line+dots"] = "line"
+    style: Literal["line", "stripes", "dots", "line+dots"] = "line"
 
 
 class PlotCard(QWidget):
@@ -170,9 +173,11 @@ class PlotCard(QWidget):
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
         drawn = []
-        for curve, series in curves:
+        for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
-            self._items[curve].setData(x, y)
+            striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
+            joined = stripes(x, (high - low) / _STRIPES, depth) if striped else "all"
+            self._items[curve].setData(x, y, connect=joined)
             if len(x):
                 drawn.append(curve)
         self._show_axes(bool(drawn))
@@ -206,14 +211,9 @@ class PlotCard(QWidget):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setPen(pg.mkPen(theme.grid))
             self.plot.getAxis(side).setTextPen(pg.mkPen(theme.muted))
-        for depth, (curve, item) in enumerate(self._items.items()):
+        for curve, item in self._items.items():
             colour = QColor(getattr(theme, curve.colour))
-            pen = pg.mkPen(colour, width=1)
-            if curve.style == "dashes":
-                # Shifted against each other, so that curves that lie on one another all show.
-                pen.setDashPattern(_DASHES)
-                pen.setDashOffset(sum(_DASHES) / 2 * depth)
-            item.setPen(None if curve.style == "dots" else pen)
+            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
             if curve.style in ("dots", "line+dots"):
                 item.setSymbol("o")
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
@@ -317,6 +317,17 @@ class PlotCard(QWidget):
                 write_picture(self.plot, path, self._title)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+
+
+def stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
+    """Say for each point whether it is joined to the next, for a curve above ``depth`` others.
+
+    Of every three stripes the second curve leaves out one and the third two, so that three that
+    coincide are seen in turn. A dashed pen would not do it: its pattern begins anew with every
+    segment, and the segments are a pixel or two long.
+    """
+    joined: NDArray[np.bool_] = np.floor(x / width) % 3 >= depth
+    return joined
 
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]

@@ -52,8 +52,8 @@ PLOTS = (
         series=lambda model: model.training,
         curves=(
             Curve("q1", "Q₁", "curve_1"),
-            Curve("q2", "Q₂", "curve_2", style="dashes"),
-            Curve("target", "target", "curve_3", style="dashes"),
+            Curve("q2", "Q₂", "curve_2", style="stripes"),
+            Curve("target", "target", "curve_3", style="stripes"),
         ),
     ),
     PlotSpec(

@@ -17,9 +17,6 @@ from td3core.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.replay import Batch
 
-METRICS = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
-"""What :meth:`TD3.take_metrics` returns, in this order."""
-
 Arrays = dict[str, NDArray[np.generic]]
 
 
@@ -151,7 +148,7 @@ class TD3:
         return None
 
     def take_metrics(self) -> NDArray[np.float64] | None:
-        """Return the means of :data:`METRICS` over the updates since the last call, if any."""
+        """Return means over the updates since the last call, in the order of ``METRICS``."""
         if not self._metrics:
             return None
         rows = torch.stack(self._metrics).double()

@@ -24,16 +24,10 @@ class Phase(StrEnum):
     PAUSED = "paused"
 
 
-TRAINING_COLUMNS = (
-    "env_steps",
-    "updates",
-    "q1",
-    "q2",
-    "target",
-    "critic1_loss",
-    "critic2_loss",
-    "actor_loss",
-)
+METRICS = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
+"""What is measured of the updates."""
+
+TRAINING_COLUMNS = ("env_steps", "updates", *METRICS)
 """Columns of :attr:`Progress.training` and of ``training.csv`` (which adds the time).
 
 Each row is a mean over the updates of :data:`td3core.loop.LOG_STEPS` environment steps. ``q1``,

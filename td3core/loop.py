@@ -24,7 +24,7 @@ from td3core.envs import EnvInfo, Floats, check_env
 from td3core.episode import Episode
 from td3core.errors import RequestError, RunError
 from td3core.events import (
-    TRAINING_COLUMNS,
+    METRICS,
     Ended,
     EpisodeEnded,
     Failed,
@@ -292,7 +292,7 @@ class Trainer:
             return
         one_critic = not self.config.twin_critics
         expected_nan = {"q2", "critic2_loss"} if one_critic else set()
-        for name, value in zip(TRAINING_COLUMNS[2:], metrics, strict=True):
+        for name, value in zip(METRICS, metrics, strict=True):
             if not np.isfinite(value) and name not in expected_nan | {"actor_loss"}:
                 raise self._diverged(name, value)
         row = (self.env_steps, self._agent.updates, *map(float, metrics))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from td3core.agent import METRICS, TD3
+from td3core.agent import TD3
+from td3core.events import METRICS
 from td3core.randomness import Purpose, generator
 from tests.core.helpers import batch, make_agent, tiny
 from tests.core.numpy_td3 import ReferenceTD3, layers_of

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from studio.plot_export import with_suffix
 from studio.run_controller import RunState
+from studio.theme import load_theme
 from td3core import events
 from td3core.config import RunConfig, Tunables
 from tests.studio.test_main_job import Listener, click, start_pendulum
@@ -196,3 +198,34 @@ def test_a_drag_is_one_line_in_the_log(qtbot, window, find):
 )
 def test_an_export_keeps_the_name_it_was_given(name, kind, expected):
     assert with_suffix(Path(name), kind) == Path(expected)
+
+
+def pixels_of(image, colour: str) -> int:
+    """Count the pixels of exactly this colour (lines are drawn without smoothing)."""
+    wanted = QColor(colour).rgb()
+    rows, columns = range(image.height()), range(image.width())
+    return sum(image.pixel(x, y) == wanted for y in rows for x in columns)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("apart", [0.0, 2.0, 4.0, 6.0])
+@pytest.mark.parametrize("count", [60, 400])
+def test_both_critics_and_the_target_can_all_be_seen(qtbot, window, theme, apart, count):
+    colours = load_theme(theme)
+    window.plots.set_theme(colours)
+    feed(window, 50)
+    # Smooth, and a pixel or two from point to point: as the values of a run are.
+    values = -80 + 80 * np.exp(-np.linspace(0, 3, count))
+    steps = 100 + 8000 // count * np.arange(count)
+    # They begin apart, by little or by more, and lie on one another from then on.
+    before = np.where(np.arange(count) < 4, apart, 0.0)
+    critics = (values, values - before, values + before)
+    rest = np.tile((0.5, 0.4, 5.0), (count, 1))
+    window.model.training.append(np.column_stack((steps, steps, *critics, rest)))
+    window.model.curves_changed.emit()
+    drawn(qtbot, window, steps[-1])
+    image = window.plots.card("plot_q").plot.grab().toImage()
+    seen = [
+        pixels_of(image, colour) for colour in (colours.curve_1, colours.curve_2, colours.curve_3)
+    ]
+    assert min(seen) > 0.15 * sum(seen)
