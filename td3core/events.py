@@ -46,6 +46,8 @@ class Started:
     env_steps: int
     device: str
     threads: int
+    products: str
+    """The library that multiplies matrices (see :mod:`td3core.products`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
