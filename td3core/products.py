@@ -29,13 +29,13 @@ _ROUNDS, _REPEATS = 5, 8
 
 def use(name: str) -> None:
     """Let torch multiply this way from now on, in the whole process."""
-    torch.backends.mkldnn.matmul.fp32_precision = _FLAG[name]
+    torch.backends.mkldnn.matmul.fp32_precision = _FLAG[name]  # type: ignore[attr-defined]
 
 
 def choose(batch: int, width: int) -> str:
     """Use the fastest exact product for (batch, width) times (width, width); return its name."""
     use(USUAL)
-    both = torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()
+    both = torch.backends.mkl.is_available() and torch._C._has_mkldnn
     if not both or min(batch, width) < _SMALLEST:
         return USUAL
     batch, width = min(batch, _LARGEST), min(width, _LARGEST)

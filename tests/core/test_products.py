@@ -9,7 +9,6 @@ from td3core import products
 from td3core.events import Started
 from tests.core.helpers import run
 
-
 LARGE = {"steps": 5, "batch_size": 64, "critic_hidden": (64,)}
 
 
