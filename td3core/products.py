@@ -35,7 +35,7 @@ def use(name: str) -> None:
 def choose(batch: int, width: int) -> str:
     """Use the fastest exact product for (batch, width) times (width, width); return its name."""
     use(USUAL)
-    both = torch.backends.mkl.is_available() and torch._C._has_mkldnn
+    both = torch._C.has_mkl and torch._C._has_mkldnn
     if not both or min(batch, width) < _SMALLEST:
         return USUAL
     batch, width = min(batch, _LARGEST), min(width, _LARGEST)
