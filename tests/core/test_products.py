@@ -21,6 +21,7 @@ def as_it_was() -> Iterator[None]:
 def pretend(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], error: float) -> None:
     """Let both products take these times, and the other one have this many times the error."""
     errors = {products.USUAL: 1e-5, products.OTHER: error * 1e-5}
+    monkeypatch.setattr(products, "_product", lambda name, a, b: torch.full((1,), errors[name]))
     monkeypatch.setattr(products, "_seconds", lambda name, a, b: seconds[name])
     monkeypatch.setattr(products, "_error", lambda name, a, b: errors[name])
 
@@ -28,7 +29,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], error: f
 @pytest.mark.parametrize(
     ("usual", "other", "error", "chosen"),
     [
-        (2.0, 1.0, 1.0, products.OTHER),
+        (2.0, 1.0, 1.5, products.OTHER),
         (2.0, 1.0, 1000.0, products.USUAL),
         (1.1, 1.0, 1.0, products.USUAL),
         (1.0, 2.0, 1.0, products.USUAL),
@@ -54,12 +55,20 @@ def test_whatever_is_chosen_here_is_true_fp32() -> None:
 def test_a_run_says_how_it_multiplies_and_chooses_anew(
     runs_dir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend(monkeypatch, {products.USUAL: 2.0, products.OTHER: 1.0}, 1.0)
+    pretend(monkeypatch, {products.USUAL: 2.0, products.OTHER: 1.0}, 1.5)
     _, told = run(runs_dir, **LARGE)
     assert told.all(Started)[0].products == products.OTHER
     pretend(monkeypatch, {products.USUAL: 1.0, products.OTHER: 1.0}, 1.0)
     _, told = run(runs_dir, **LARGE)
     assert told.all(Started)[0].products == products.USUAL
+
+
+def test_on_a_processor_with_but_one_product_nothing_is_timed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pretend(monkeypatch, {products.USUAL: 2.0, products.OTHER: 1.0}, 1.0)
+    monkeypatch.setattr(products, "_product", lambda name, a, b: torch.ones(1))
+    assert products.choose(256, 256) == products.USUAL
 
 
 def test_for_small_networks_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
