@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.config import RunConfig, Tunables
+from td3core.events import METRICS
 from td3core.learner import Learner
 from td3core.networks import Pass
 from td3core.normalise import Normaliser
@@ -127,17 +128,17 @@ class TD3:
         return self.actor.unsound() or self.critics.unsound()
 
     def state(self) -> Arrays:
-        """Return copies of all networks, targets, optimiser moments and the generator."""
+        """Return copies of networks, targets, moments, the generator and the pending metrics."""
         smoothing = {"generator.smoothing": generator_state(self._smoothing)}
-        return self.actor.state() | self.critics.state() | smoothing
+        return self.actor.state() | self.critics.state() | smoothing | self._tally.state()
 
     def load_state(self, arrays: Mapping[str, NDArray[np.generic]], updates: int) -> None:
         """Put everything back that :meth:`state` returned, and the update counter."""
         self.actor.load_state(arrays)
         self.critics.load_state(arrays)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
+        self._tally.load_state(arrays)
         self.updates = updates
-        self._tally.take()
 
 
 class Work:
@@ -174,9 +175,12 @@ class Tally:
     """Means of ``METRICS``, kept as tensors: reading a number out of each update stalls it."""
 
     def __init__(self, critics: int) -> None:
+        # Sums over updates; those of the actor's loss over fewer.
+        self._sums = torch.zeros(len(METRICS), dtype=torch.float64)
+        self._q, self._target, self._loss, self._actor_loss = torch.split(self._sums, [2, 1, 2, 1])
+        self._q, self._loss = self._q[:critics], self._loss[:critics]
+        self._one_critic = critics == 1
         self._updates = self._actor_updates = 0
-        self._q, self._loss = torch.zeros(2, critics, dtype=torch.float64).unbind()
-        self._target, self._actor_loss = torch.zeros(2, dtype=torch.float64).unbind()
 
     def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
         """Note values (critics, batch, 1), target (batch, 1) and errors of one update."""
@@ -194,13 +198,20 @@ class Tally:
         """Return the means since the last call; NaN for a critic or an actor step there was not."""
         if not self._updates:
             return None
-        both = [torch.full((2,), math.nan, dtype=torch.float64) for _ in range(2)]
-        for column, total in zip(both, (self._q, self._loss), strict=True):
-            column[: len(total)] = total / self._updates
-        target = self._target / self._updates
-        actor = self._actor_loss / (self._actor_updates or math.nan)
-        means = torch.cat((both[0], target[None], both[1], actor[None])).numpy()
-        for total in (self._q, self._loss, self._target, self._actor_loss):
-            total.zero_()
+        means = self._sums.numpy() / self._updates
+        means[-1] *= self._updates / self._actor_updates if self._actor_updates else math.nan
+        if self._one_critic:
+            means[[1, 4]] = math.nan
+        self._sums.zero_()
         self._updates = self._actor_updates = 0
         return means
+
+    def state(self) -> Arrays:
+        """Return what has been noted since the means were last taken."""
+        counts = np.array([self._updates, self._actor_updates], np.int64)
+        return {"tally.sums": self._sums.numpy().copy(), "tally.counts": counts}
+
+    def load_state(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self._sums.copy_(torch.from_numpy(arrays["tally.sums"]))
+        self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])
