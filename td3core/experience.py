@@ -9,7 +9,7 @@ from td3core.config import RunConfig
 from td3core.envs import EnvInfo, Floats
 from td3core.events import EpisodeEnded
 from td3core.exploration import Exploration
-from td3core.fleet import Fleet
+from td3core.fleet import Fleet, Slot
 from td3core.normalise import Normaliser
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.replay import Batch, ReplayBuffer
@@ -25,18 +25,17 @@ class Experience:
     ) -> None:
         self._config, self._fleet, self._memory, self._agent = config, fleet, memory, agent
         self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
+        self._over = list(fleet.slots)
         self._sampling = generator(config.seed, Purpose.REPLAY)
         policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(fleet.slots, policy, info.act_dim, noise)
 
     def begin_episodes(self, env_steps: int) -> None:
         """Begin an episode in every environment whose last one is over."""
-        slots = [slot for slot in self._fleet.slots if slot.over]
-        if not slots:
-            return
-        self._fleet.begin(slots, env_steps)
+        over, self._over = self._over, []
+        self._fleet.begin(over, env_steps)
         if self._normaliser is not None:
-            for slot in slots:
+            for slot in over:
                 self._normaliser.observe(self._fleet.obs[slot.number])
 
     def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
@@ -52,18 +51,8 @@ class Experience:
         else:
             actions = self.exploration.uniform()
         self._remember(obs, actions, self._fleet.step(actions))
-        return [
-            EpisodeEnded(
-                episode=slot.episode,
-                env_steps=env_steps + len(self._fleet),
-                episode_return=slot.total,
-                shaped_return=slot.shaped_return,
-                length=slot.length,
-                terminated=slot.terminated,
-            )
-            for slot in self._fleet.slots
-            if slot.over
-        ]
+        env_steps += len(self._fleet.slots)
+        return [_ended(slot, env_steps) for slot in self._over] if self._over else []
 
     def sample(self) -> Batch:
         """Draw the batch of one update."""
@@ -82,11 +71,25 @@ class Experience:
 
     def _remember(self, obs: Floats, actions: Floats, after: Board) -> None:
         scale, floor = self._config.reward_scale, self._config.reward_floor
-        rewards = after.reward.tolist()
+        rewards, next_obs = after.reward.tolist(), after.obs
+        terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
         for i, slot in enumerate(self._fleet.slots):
-            reward = max(scale * rewards[i], floor)
-            slot.shaped_return += reward
+            shaped = max(scale * rewards[i], floor)
+            slot.add(rewards[i], shaped, terminated=terminated[i])
             if self._normaliser is not None:
-                self._normaliser.observe(after.obs[i])
+                self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._memory.add(obs[i], actions[i], reward, after.obs[i], slot.terminated)
+            self._memory.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
+            if terminated[i] or truncated[i]:
+                self._over.append(slot)
+
+
+def _ended(slot: Slot, env_steps: int) -> EpisodeEnded:
+    return EpisodeEnded(
+        episode=slot.episode,
+        env_steps=env_steps,
+        episode_return=slot.total,
+        shaped_return=slot.shaped_return,
+        length=slot.length,
+        terminated=slot.terminated,
+    )

@@ -33,16 +33,20 @@ class Slot:
     length: int = 0
     total: float = 0.0
     shaped_return: float = 0.0
-    over: bool = True
-    """Its next episode has yet to begin."""
     terminated: bool = False
 
     def begin(self, episode: int, env_steps: int) -> Start:
         """Forget the episode before."""
         self.episode, self.began_at = episode, env_steps
-        self.length, self.total, self.shaped_return = 0, 0.0, 0.0
-        self.over = self.terminated = False
+        self.length, self.total, self.shaped_return, self.terminated = 0, 0.0, 0.0, False
         return Start(self.number, episode, env_steps)
+
+    def add(self, reward: float, shaped: float, *, terminated: bool) -> None:
+        """Count one step: the environment's own reward, and what the agent learns from."""
+        self.length += 1
+        self.total += reward
+        self.shaped_return += shaped
+        self.terminated = terminated
 
     def streams(self) -> dict[str, NDArray[np.uint64]]:
         """Return the states of its generators, under the names they have in a checkpoint."""
@@ -114,11 +118,6 @@ class Fleet:
         board = self._stepper.board
         board.action[:] = actions
         self._stepper.step()
-        results = (board.reward.tolist(), board.terminated.tolist(), board.truncated.tolist())
-        for slot, reward, terminated, truncated in zip(self.slots, *results, strict=True):
-            slot.length += 1
-            slot.total += reward
-            slot.terminated, slot.over = terminated, terminated or truncated
         return board
 
     def streams(self) -> dict[str, NDArray[np.uint64]]:

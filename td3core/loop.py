@@ -187,8 +187,9 @@ class Trainer:
         self.env_steps += self._num_envs
         for episode in ended:
             self._records.add_episode(episode, self._pace.wall_s)
-        self._episodes += len(ended)
-        self._experience.begin_episodes(self.env_steps)
+        if ended:
+            self._episodes += len(ended)
+            self._experience.begin_episodes(self.env_steps)
 
     def _learn(self) -> bool:
         """Do the updates of these steps; return whether there were any."""

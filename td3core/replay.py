@@ -55,9 +55,9 @@ class ReplayBuffer:
         self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool
     ) -> None:
         """Store one transition. A truncated episode is not a terminated one."""
-        into = self._columns(self._rows[self._next])
-        into.obs[:], into.action[:], into.next_obs[:] = obs, action, next_obs
-        into.reward[0], into.terminated[0] = reward, terminated
+        row, n, a = self._rows[self._next], self._obs_dim, self._act_dim
+        row[:n], row[n : n + a], row[n + a] = obs, action, reward
+        row[n + a + 1 : -1], row[-1] = next_obs, terminated
         self._next = (self._next + 1) % self.capacity
         self.size = min(self.size + 1, self.capacity)
 
@@ -69,7 +69,7 @@ class ReplayBuffer:
         return self._columns(self._rows[index])
 
     def _columns(self, rows: Floats) -> Batch:
-        """Name the parts of one row (width,) or many (batch, width), without copying."""
+        """Name the parts of rows (batch, width), without copying."""
         n, a = self._obs_dim, self._act_dim
         return Batch(
             obs=rows[..., :n],

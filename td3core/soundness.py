@@ -22,7 +22,7 @@ class DivergedError(RunError):
 def require_sound_actions(actions: Floats, env_steps: int) -> None:
     """Raise DivergedError for ``actions`` (n, act_dim) that no environment can be blamed for."""
     sound = np.isfinite(actions)
-    if not sound.all():
+    if not np.logical_and.reduce(sound, axis=None):
         broken = actions[~sound.all(axis=1)][0]
         raise DivergedError("the actor's action", broken, env_steps)
 
