@@ -12,7 +12,6 @@ from td3core.envs import AgentView, EnvInfo, Floats, make_env
 from td3core.errors import RunError
 from td3core.randomness import Purpose, episode_seed
 
-
 # What array.all() comes to, without the detour: this is asked at every step.
 _ALL = np.logical_and.reduce
 
