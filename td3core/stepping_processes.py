@@ -129,10 +129,8 @@ class _Worker:
             answer = self._pipe.recv_bytes()
         except (EOFError, OSError) as problem:
             self._process.join(_PATIENCE_S)
-            first, end = self.slots
-            which = (
-                f"environment {first}" if end == first + 1 else f"environments {first}-{end - 1}"
-            )
+            first, last = self.slots[0], self.slots[1] - 1
+            which = f"environment {first}" if first == last else f"environments {first} to {last}"
             raise RunError(
                 f"The process that stepped {which} ended unexpectedly"
                 f" (exit code {self._process.exitcode})."

@@ -180,9 +180,7 @@ def test_the_statistics_take_in_every_environment_in_the_order_of_the_slots(
 ) -> None:
     episodes = [(3, "terminated"), (5, "truncated")]
     script = Script(episodes)
-    outcome = finish(
-        runs_dir, scripted(script), steps=30, num_envs=3, normalize_observations=True
-    )
+    outcome = finish(runs_dir, scripted(script), steps=30, num_envs=3, normalize_observations=True)
     expected = Normaliser(2)
     begun = 3
     for episode in range(3):
@@ -231,7 +229,9 @@ def test_the_generators_of_all_slots_are_saved(runs_dir: Path) -> None:
     found = tensors(finish(runs_dir, num_envs=3).last_checkpoint)
     names = {k for k in found if k.startswith(("generator.warm_up", "generator.exploration"))}
     assert names == {
-        f"generator.{kind}{slot}" for kind in ("warm_up", "exploration") for slot in ("", ".1", ".2")
+        f"generator.{kind}{slot}"
+        for kind in ("warm_up", "exploration")
+        for slot in ("", ".1", ".2")
     }
     assert len({found[name].tobytes() for name in names}) == 6
 
