@@ -76,7 +76,7 @@ class RunModel(QObject):
         # The warm-up is far faster than learning and says nothing of what is to come.
         if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
             return None
-        return (self.config.steps - now.env_steps) / now.steps_per_s
+        return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
 
     @Slot(object)
     def handle(self, event: object) -> None:

@@ -62,9 +62,11 @@ class StatusLine(QStatusBar):
             return
         # Per mille: a count of steps may not fit Qt's 32 bits.
         self._bar.setRange(0, 1000)
-        self._bar.setValue(1000 * now.env_steps // config.steps)
+        # The last step of several environments may go a little beyond the end.
+        done = min(now.env_steps, config.steps)
+        self._bar.setValue(1000 * done // config.steps)
         parts = [
-            f"{100 * now.env_steps / config.steps:.0f} %",
+            f"{100 * done / config.steps:.0f} %",
             f"step {now.env_steps:,}",
             f"episode {now.episodes:,}",
         ]

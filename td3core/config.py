@@ -195,6 +195,25 @@ class RunConfig:
         high=1024,
         help="Torch threads for the updates. 0 means one less than the machine has cores.",
     )
+    num_envs: int = setting(
+        1,
+        label="Environments",
+        low=1,
+        high=64,
+        help="Parallel environments, stepped together: n environment steps at a time, and then the"
+        " updates of n. Each has reset seeds and noise of its own. A run ends, evaluates and saves"
+        " at the first such border that reaches the step.",
+    )
+    env_processes: int = setting(
+        0,
+        label="Environment processes",
+        zero="in the training thread",
+        low=0,
+        high=64,
+        help="Spread the environments over this many processes, which step them at the same time:"
+        " worth it where cores are free and a step is slow. 0 steps them in the training thread."
+        " The run and its results are the same either way.",
+    )
     learning_starts: int = setting(
         25_000,
         label="Warm-up",
@@ -371,6 +390,19 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
         raise RequestError(
             f"batch_size {tunables.batch_size} is larger than buffer_size {config.buffer_size}."
         )
+    if config.env_processes > config.num_envs:
+        raise RequestError(
+            f"env_processes {config.env_processes} is larger than num_envs {config.num_envs}; each"
+            " process needs an environment to step."
+        )
+    for name, why in (
+        ("buffer_size", "one step of all would overwrite its own transitions"),
+        ("steps", "one step of all would be longer than the run"),
+    ):
+        if config.num_envs > getattr(config, name):
+            raise RequestError(
+                f"num_envs {config.num_envs} is larger than {name} {getattr(config, name)}; {why}."
+            )
 
 
 def to_dict(settings: Settings) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import traceback
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
@@ -20,28 +19,29 @@ from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
 from td3core.control import Control
-from td3core.envs import EnvInfo, Floats, check_env
-from td3core.episode import Episode
+from td3core.envs import EnvInfo, check_env
 from td3core.errors import RequestError, RunError
 from td3core.events import (
-    METRICS,
     Ended,
-    EpisodeEnded,
     Failed,
     Phase,
     Progress,
-    Saved,
     Started,
     Tuned,
     Warned,
 )
+from td3core.experience import Experience
+from td3core.fleet import Fleet
 from td3core.judge import Judge
-from td3core.normalise import Normaliser
 from td3core.pace import Pace
-from td3core.randomness import Purpose, generator, generator_state
 from td3core.recorder import Recorder, Report
-from td3core.replay import Batch, make_memory
+from td3core.replay import ReplayBuffer, make_memory
 from td3core.runs import RunDirectory
+from td3core.soundness import (
+    DivergedError,
+    require_sound_agent,
+    require_sound_metrics,
+)
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,13 @@ def train(
     try:
         check_together(config, tunables)
         torch.set_num_threads(config.torch_threads)
-        # The batch-1 forward pass is too small to gain from more threads, and they would spin.
-        with threadpool_limits(1, user_api="blas"):
-            trainer = Trainer(config, tunables, control, report, runs_dir)
+        info = check_env(config.env)
+        # Before anything is written: a request that cannot be met leaves no trace.
+        memory = make_memory(config.buffer_size, info)
+        # The actor's forward pass is too small to gain from more threads, and they would spin.
+        with threadpool_limits(1, user_api="blas"), Fleet(config, info) as fleet:
+            directory = RunDirectory.create(runs_dir, config, tunables)
+            trainer = Trainer(directory, tunables, control, report, info, memory, fleet)
             outcome = trainer.run()
     except RequestError as problem:
         outcome = Failed(message=str(problem), details="", request=True)
@@ -90,46 +94,32 @@ def _failure(problem: Exception, trainer: "Trainer | None") -> Failed:
     return Failed(message=text, details=details, ending=trainer.ending("failed"))
 
 
-def _save_whatever_happened_to_the_folder(agent: Checkpoint) -> None:
-    """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
-    path = agent.header.path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    checkpoint.save(path, agent.header, agent.tensors)
-
-
-class DivergedError(RunError):
-    """A loss or value is no longer a number; the weights are not worth saving."""
-
-
 class Trainer:
-    """One run from its first to its last step. Owns environment, agent, memory and files."""
+    """One run from its first to its last step: acts, remembers, learns, and keeps records.
+
+    One turn of it steps all ``num_envs`` environments once and does the updates of as many steps.
+    What falls due at a certain step (an evaluation, a checkpoint, the end) is done at the end of
+    the turn that reaches it.
+    """
 
     def __init__(
         self,
-        config: RunConfig,
+        directory: RunDirectory,
         tunables: Tunables,
         control: Control,
         report: Report,
-        runs_dir: Path,
+        info: EnvInfo,
+        memory: ReplayBuffer,
+        fleet: Fleet,
     ) -> None:
-        self.config, self._control, self._report = config, control, report
-        self._info: EnvInfo = check_env(config.env)
-        # Before anything is written: a request that cannot be met leaves no trace.
-        self._memory = make_memory(config.buffer_size, self._info)
-        self.directory = RunDirectory.create(runs_dir, config, tunables)
-        self._agent = TD3(config, tunables, self._info.obs_dim, self._info.act_dim)
-        self._normaliser = None
-        if config.normalize_observations:
-            self._normaliser = Normaliser(self._info.obs_dim)
-        self._policy = self._agent.policy(self._normaliser)
-        self._warm_up = generator(config.seed, Purpose.WARM_UP)
-        self._exploration = generator(config.seed, Purpose.EXPLORATION)
-        self._sampling = generator(config.seed, Purpose.REPLAY)
-        self._noise = tunables.exploration_noise
-        self._shaped_return = 0.0
+        self.directory, self.config = directory, directory.config
+        self._control, self._report = control, report
+        self._info, self._num_envs = info, len(fleet)
+        config = self.config
+        self._agent = TD3(config, tunables, info.obs_dim, info.act_dim)
+        self._experience = Experience(config, info, fleet, memory, self._agent)
         self._revision = 0
         self.env_steps = self._episodes = 0
-        self._episode: Episode | None = None
         self._pace = Pace(0)
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
@@ -157,17 +147,18 @@ class Trainer:
                 products=products.choose(self._agent.tunables.batch_size, widest),
             )
         )
-        self._begin_episode()
+        self._experience.begin_episodes(self.env_steps)
         stopped = False
         while self.env_steps < self.config.steps and not stopped:
             if self._control.waiting:
                 stopped = self._obey()
                 continue
-            self._step()
+            exploring = self.env_steps >= self.config.learning_starts
+            self._step(exploring)
             # Updates leave the interpreter to others while torch computes; bare steps do not.
-            if not self._learn():
+            if not (exploring and self._learn()):
                 self._control.breathe()
-            self._keep_records()
+            self._keep_records(exploring)
         self._log_training()
         if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
             self._evaluate()
@@ -189,132 +180,59 @@ class Trainer:
             self._send_progress(self._phase())
 
     def close(self) -> None:
-        """Let go of the environment and of the process that evaluates."""
+        """Let go of the process that evaluates."""
         self._judge.close()
-        self._close_episode()
 
-    # One step -----------------------------------------------------------------------------------
+    # One step of all environments ---------------------------------------------------------------
 
-    def _close_episode(self) -> None:
-        if self._episode is not None:
-            self._episode.close()
-            self._episode = None
-
-    def _begin_episode(self) -> None:
-        self._close_episode()
-        self._episode = Episode(self._info, self.config.seed, self._episodes, self.env_steps)
-        self._shaped_return = 0.0
-        if self._normaliser is not None:
-            self._normaliser.observe(self._episode.obs)
-
-    def _step(self) -> None:
-        episode = self._episode
-        assert episode is not None
-        obs = episode.obs
-        action = self._act(obs)
-        outcome = episode.step(action)
-        reward = max(self.config.reward_scale * outcome.reward, self.config.reward_floor)
-        self._shaped_return += reward
-        if self._normaliser is not None:
-            self._normaliser.observe(outcome.next_obs)
-        # A time limit is not a terminal state: the value of s' still counts.
-        self._memory.add(obs, action, reward, outcome.next_obs, outcome.terminated)
-        self.env_steps += 1
-        if outcome.terminated or outcome.truncated:
-            self._end_episode(episode, outcome.terminated)
-
-    def _act(self, obs: Floats) -> Floats:
-        """Return a = clip(π(s) + N(0, σ), -1, 1); uniform random during the warm-up."""
-        size = self._info.act_dim
-        if self.env_steps < self.config.learning_starts:
-            return self._warm_up.uniform(-1.0, 1.0, size).astype(np.float32)
-        noise = self._exploration.standard_normal(size, np.float32) * np.float32(self._noise)
-        self._decay_noise()
-        action: Floats = np.clip(self._policy(obs) + noise, -1.0, 1.0)
-        if not np.isfinite(action).all():
-            raise self._diverged("the actor's action", action)
-        return action
-
-    def _decay_noise(self) -> None:
-        tunables = self._agent.tunables
-        if tunables.exploration_noise_decay < 1.0:
-            floor = min(tunables.exploration_noise_min, self._noise)
-            self._noise = max(self._noise * tunables.exploration_noise_decay, floor)
+    def _step(self, exploring: bool) -> None:
+        ended = self._experience.step(self.env_steps, exploring=exploring)
+        self.env_steps += self._num_envs
+        for episode in ended:
+            self._records.add_episode(episode, self._pace.wall_s)
+        if ended:
+            self._episodes += len(ended)
+            self._experience.begin_episodes(self.env_steps)
 
     def _learn(self) -> bool:
-        """Do the updates of this step; return whether there were any."""
-        if self.env_steps <= self.config.learning_starts:
-            return False
-        self._pace.mark_learning(self.env_steps - 1)
+        """Do the updates of these steps; return whether there were any."""
+        self._pace.mark_learning(self.env_steps - self._num_envs)
         if self.config.lr_final < 1.0:
-            done = self.env_steps / self.config.steps
+            done = min(self.env_steps / self.config.steps, 1.0)
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
-        for _ in range(self._agent.tunables.updates_per_step):
-            self._agent.update(self._sample())
-        return self._agent.tunables.updates_per_step > 0
-
-    def _sample(self) -> Batch:
-        batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
-        normalise = self._normaliser
-        if normalise is None:
-            return batch
-        # Stored as they came, normalised by what is known now: the statistics keep moving.
-        return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
-
-    def _end_episode(self, episode: Episode, terminated: bool) -> None:
-        ended = EpisodeEnded(
-            episode=self._episodes,
-            env_steps=self.env_steps,
-            episode_return=episode.total,
-            shaped_return=self._shaped_return,
-            length=episode.length,
-            terminated=terminated,
-        )
-        self._records.add_episode(ended, self._pace.wall_s)
-        self._episodes += 1
-        self._begin_episode()
+        updates = self._num_envs * self._agent.tunables.updates_per_step
+        for _ in range(updates):
+            self._agent.update(self._experience.sample())
+        return updates > 0
 
     # Between steps ------------------------------------------------------------------------------
 
-    def _keep_records(self) -> None:
-        steps, config = self.env_steps, self.config
-        if steps % LOG_STEPS == 0:
+    def _keep_records(self, learning: bool) -> None:
+        config = self.config
+        if self._reached(LOG_STEPS):
             self._log_training()
-        learning = steps > config.learning_starts
-        if learning and config.eval_interval and steps % config.eval_interval == 0:
+        if learning and self._reached(config.eval_interval):
             self._evaluate()
-        if config.checkpoint_interval and steps % config.checkpoint_interval == 0:
-            self._save(self.directory.step_checkpoint(steps))
+        if self._reached(config.checkpoint_interval):
+            self._save(self.directory.step_checkpoint(self.env_steps))
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._judge.collect()
             self._send_progress(self._phase())
+
+    def _reached(self, interval: int) -> bool:
+        """Say whether the last step of all came to a multiple of ``interval`` or beyond it."""
+        return interval > 0 and self.env_steps % interval < self._num_envs
 
     def _log_training(self) -> None:
         metrics = self._agent.take_metrics()
         if metrics is None:
             return
-        one_critic = not self.config.twin_critics
-        expected_nan = {"q2", "critic2_loss"} if one_critic else set()
-        for name, value in zip(METRICS, metrics, strict=True):
-            if not np.isfinite(value) and name not in expected_nan | {"actor_loss"}:
-                raise self._diverged(name, value)
+        require_sound_metrics(metrics, self.env_steps, twin_critics=self.config.twin_critics)
         row = (self.env_steps, self._agent.updates, *map(float, metrics))
         self._records.add_training(row, self._pace.wall_s)
 
-    def _diverged(self, quantity: str, value: object) -> DivergedError:
-        return DivergedError(
-            f"Training diverged: {quantity} became {value} by step {self.env_steps}."
-            " The last good checkpoint is untouched; try a smaller learning rate."
-        )
-
-    def _require_sound_agent(self) -> None:
-        """Stop before weights that are not numbers are saved or judged."""
-        unsound = self._agent.unsound_network()
-        if unsound is not None:
-            raise self._diverged(f"a weight of {unsound}", "NaN or infinite")
-
     def _evaluate(self) -> None:
-        self._require_sound_agent()
+        require_sound_agent(self._agent, self.env_steps)
         self._judge.submit(self._snapshot(self.directory.best))
 
     def _while_waiting(self) -> bool:
@@ -352,7 +270,7 @@ class Trainer:
         self._agent.apply(tunables)
         self._revision = revision
         if any(name == "exploration_noise" for name, _, _ in changed):
-            self._noise = tunables.exploration_noise
+            self._experience.exploration.noise = tunables.exploration_noise
         self._records.add_changes(
             Tuned(
                 env_steps=self.env_steps,
@@ -366,7 +284,7 @@ class Trainer:
     # Files and reports --------------------------------------------------------------------------
 
     def _save(self, path: Path) -> bool:
-        self._require_sound_agent()
+        require_sound_agent(self._agent, self.env_steps)
         return self._write(self._snapshot(path))
 
     def _snapshot(self, path: Path) -> Checkpoint:
@@ -380,31 +298,18 @@ class Trainer:
                 env_steps=self.env_steps,
                 updates=self._agent.updates,
                 episodes=self._episodes,
-                exploration_noise=self._noise,
+                exploration_noise=self._experience.exploration.noise,
             ),
             evaluation=None,
             complete=True,
             created=checkpoint.now(),
         )
-        tensors = self._agent.state() | {
-            "generator.warm_up": generator_state(self._warm_up),
-            "generator.exploration": generator_state(self._exploration),
-            "generator.replay": generator_state(self._sampling),
-        }
-        if self._normaliser is not None:
-            tensors |= self._normaliser.state()
+        tensors = self._agent.state() | self._experience.state()
         return Checkpoint(header=header, tensors=tensors)
 
     def _write(self, agent: Checkpoint) -> bool:
-        header = agent.header
         with self._pace.stopped():
-            write = partial(_save_whatever_happened_to_the_folder, agent)
-            if not self._records.write(header.path.name, self.env_steps, write):
-                return False
-        mean = header.evaluation.mean if header.evaluation else None
-        steps = header.counters.env_steps
-        self._report(Saved(env_steps=steps, path=header.path, mean_return=mean))
-        return True
+            return self._records.save_agent(agent, self.env_steps)
 
     def _send_progress(self, phase: Phase) -> None:
         self._records.flush(self.env_steps)
@@ -417,7 +322,7 @@ class Trainer:
                 episodes=self._episodes,
                 steps_per_s=self._pace.recent(self.env_steps),
                 wall_s=self._pace.wall_s,
-                exploration_noise=self._noise,
+                exploration_noise=self._experience.exploration.noise,
                 revision=self._revision,
                 tunables=self._agent.tunables,
                 **self._records.take(),

@@ -1,4 +1,4 @@
-"""The acting side of an agent: one batch-1 forward pass, in NumPy.
+"""The acting side of an agent: a forward pass for one or a few observations, in NumPy.
 
 Training, evaluation, video and the render pane all act through this one class, so their returns
 agree bit for bit, and the processes that only act need no torch.
@@ -32,14 +32,17 @@ class Policy:
         self._relu = activation == "relu"
 
     def __call__(self, obs: Floats) -> Floats:
-        """Return the action in [-1, 1], shape (act_dim,), for one observation (obs_dim,)."""
+        """Return actions in [-1, 1], shape (..., act_dim), for observations (..., obs_dim).
+
+        Several rows at once are faster, but may differ in the last bits from one at a time.
+        """
         x = obs if self._normaliser is None else self._normaliser(obs)
         for weight, bias in self._hidden:
-            x = weight @ x
+            x = x @ weight.T
             x += bias
             x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
         weight, bias = self._output
-        x = weight @ x
+        x = x @ weight.T
         x += bias
         return np.tanh(x, out=x)
 

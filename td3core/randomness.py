@@ -23,10 +23,14 @@ class Purpose(IntEnum):
     EVALUATION = 6
 
 
-def generator(seed: int, purpose: Purpose) -> np.random.Generator:
-    """Return the generator that a run with this seed uses for this purpose."""
-    children = np.random.SeedSequence(seed).spawn(len(Purpose))
-    return np.random.Generator(np.random.PCG64(children[purpose]))
+def generator(seed: int, purpose: Purpose, slot: int = 0) -> np.random.Generator:
+    """Return the generator that a run with this seed uses for this purpose.
+
+    Parallel environments have one each; that of ``slot`` 0 is the one of a single environment.
+    """
+    key = (int(purpose), slot) if slot else (int(purpose),)
+    sequence = np.random.SeedSequence(seed, spawn_key=key)
+    return np.random.Generator(np.random.PCG64(sequence))
 
 
 def episode_seed(seed: int, purpose: Purpose, episode: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from td3core import checkpoint, events
+from td3core.checkpoint import Checkpoint
 from td3core.events import TRAINING_COLUMNS, EpisodeEnded, Event
 from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, training_columns
 
@@ -65,6 +66,15 @@ class Recorder:
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
+    def save_agent(self, agent: Checkpoint, env_steps: int) -> bool:
+        """Save an agent where its header says, and say so; return whether that worked."""
+        path, evaluation = agent.header.path, agent.header.evaluation
+        if not self.write(path.name, env_steps, partial(_save_even_without_folder, agent)):
+            return False
+        saved_at, mean = agent.header.counters.env_steps, evaluation.mean if evaluation else None
+        self.report(events.Saved(env_steps=saved_at, path=path, mean_return=mean))
+        return True
+
     def take(self) -> dict[str, Any]:
         """Return the gathered rows as fields of a ``Progress``."""
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
@@ -93,3 +103,10 @@ class Recorder:
             return False
         self._warned.discard(what)
         return True
+
+
+def _save_even_without_folder(agent: Checkpoint) -> None:
+    """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
+    path = agent.header.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint.save(path, agent.header, agent.tensors)

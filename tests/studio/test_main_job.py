@@ -153,6 +153,26 @@ def test_clicking_train_with_the_preset_teaches_pendulum(qtbot, window, find):
     assert ended.last_eval_return >= -200
 
 
+def test_several_environments_are_trained_to_the_end_from_the_form(qtbot, window, find):
+    listener = Listener(window)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(410)
+    values = {"num_envs": 4, "env_processes": 2, "eval_interval": 0, "learning_starts": 100}
+    for name, value in values.items():
+        find(f"field_{name}").setValue(value)
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=60_000)
+    (ended,) = listener.all(events.Ended)
+    # The first step of all four that reaches 410.
+    assert (ended.env_steps, ended.stopped) == (412, "finished")
+    qtbot.waitUntil(lambda: window.controller.state is RunState.IDLE, timeout=10_000)
+    assert find("status_progress").value() == find("status_progress").maximum()
+    assert "100 %" in find("status_numbers").text()
+    assert window.model.seconds_left == 0.0
+    config = listener.all(events.Started)[0].config
+    assert (config.num_envs, config.env_processes) == (4, 2)
+
+
 def test_closing_while_training_asks_once_saves_and_closes(qtbot, window, find, monkeypatch):
     listener = start_pendulum(qtbot, window, find)
     asked = []

@@ -1,0 +1,95 @@
+"""What a run lives through: acts in every environment, and remembers what followed."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from td3core.agent import TD3
+from td3core.config import RunConfig
+from td3core.envs import EnvInfo, Floats
+from td3core.events import EpisodeEnded
+from td3core.exploration import Exploration
+from td3core.fleet import Fleet, Slot
+from td3core.normalise import Normaliser
+from td3core.randomness import Purpose, generator, generator_state
+from td3core.replay import Batch, ReplayBuffer
+from td3core.soundness import require_sound_actions
+from td3core.stepping import Board
+
+
+class Experience:
+    """Transitions of all environments, in the order of their slots, to be sampled for updates."""
+
+    def __init__(
+        self, config: RunConfig, info: EnvInfo, fleet: Fleet, memory: ReplayBuffer, agent: TD3
+    ) -> None:
+        self._config, self._fleet, self._memory, self._agent = config, fleet, memory, agent
+        self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
+        self._over = list(fleet.slots)
+        self._sampling = generator(config.seed, Purpose.REPLAY)
+        policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
+        self.exploration = Exploration(fleet.slots, policy, info.act_dim, noise)
+
+    def begin_episodes(self, env_steps: int) -> None:
+        """Begin an episode in every environment whose last one is over."""
+        over, self._over = self._over, []
+        self._fleet.begin(over, env_steps)
+        if self._normaliser is not None:
+            for slot in over:
+                self._normaliser.observe(self._fleet.obs[slot.number])
+
+    def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
+        """Take one step in every environment; return the episodes that end with it.
+
+        ``env_steps`` were taken before. Actions are the actor's with noise, or uniform if not
+        ``exploring``.
+        """
+        obs = self._fleet.obs.copy()
+        if exploring:
+            actions = self.exploration.noisy(obs, self._agent.tunables)
+            require_sound_actions(actions, env_steps)
+        else:
+            actions = self.exploration.uniform()
+        self._remember(obs, actions, self._fleet.step(actions))
+        env_steps += len(self._fleet.slots)
+        return [_ended(slot, env_steps) for slot in self._over] if self._over else []
+
+    def sample(self) -> Batch:
+        """Draw the batch of one update."""
+        batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
+        normalise = self._normaliser
+        if normalise is None:
+            return batch
+        # Stored as they came, normalised by what is known now: the statistics keep moving.
+        return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the statistics and the states of all generators."""
+        state: dict[str, NDArray[Any]] = dict(self._fleet.streams())
+        state["generator.replay"] = generator_state(self._sampling)
+        return state if self._normaliser is None else state | self._normaliser.state()
+
+    def _remember(self, obs: Floats, actions: Floats, after: Board) -> None:
+        scale, floor = self._config.reward_scale, self._config.reward_floor
+        rewards, next_obs = after.reward.tolist(), after.obs
+        terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
+        for i, slot in enumerate(self._fleet.slots):
+            shaped = max(scale * rewards[i], floor)
+            slot.add(rewards[i], shaped, terminated=terminated[i])
+            if self._normaliser is not None:
+                self._normaliser.observe(next_obs[i])
+            # A time limit is not a terminal state: the value of s' still counts.
+            self._memory.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
+            if terminated[i] or truncated[i]:
+                self._over.append(slot)
+
+
+def _ended(slot: Slot, env_steps: int) -> EpisodeEnded:
+    return EpisodeEnded(
+        episode=slot.episode,
+        env_steps=env_steps,
+        episode_return=slot.total,
+        shaped_return=slot.shaped_return,
+        length=slot.length,
+        terminated=slot.terminated,
+    )
