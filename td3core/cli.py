@@ -81,6 +81,7 @@ def train(
     as_json: AsJson = False,
 ) -> int:
     """Train an agent. Ctrl-C saves and ends cleanly."""
+    from td3core.env_choice import EnvChoice
     from td3core.envs import check_env
     from td3core.presets import compose
 
@@ -95,7 +96,7 @@ def train(
         env = f"{env_module}:{env}"
     # An unknown environment is the likelier slip; say that rather than "no such preset".
     # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
-    env = check_env(env).env_id
+    env = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
     config, tunables = compose(env, preset or [], values)
     return _run(config, tunables, runs_dir, as_json=as_json)
 
@@ -112,7 +113,7 @@ def evaluate_command(
     from td3core.evaluate import evaluate
 
     found = files.load(_checkpoint_path(checkpoint))
-    result = evaluate(found.policy(), found.header.config.env, episodes=episodes, seed=seed)
+    result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
     _print_evaluation(result, as_json)
     return 0

@@ -36,7 +36,7 @@ class Episode:
         self.length, self.total = 0, 0.0
         self._env: AgentView | None = None
         with self._blaming_environment():
-            self._env = make_env(info.env_id)
+            self._env = make_env(info.choice)
             seed = episode_seed(run_seed, Purpose.ENVIRONMENT, index)
             self.obs, _ = self._env.reset(seed=seed)
         self._check(self.obs)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from td3core.env_choice import EnvChoice
 from td3core.envs import make_env
 from td3core.policy import Moment, Policy, rollout
 from td3core.randomness import Purpose, episode_seed
@@ -31,7 +32,7 @@ class Evaluation:
 
 def evaluate(
     policy: Policy,
-    env_id: str,
+    env: EnvChoice | str,
     *,
     episodes: int,
     seed: int,
@@ -46,15 +47,15 @@ def evaluate(
     played: list[Moment] = []
     for index in range(episodes):
         # A fresh environment for each: reused physics worlds remember the episode before.
-        env = make_env(env_id)
+        made = make_env(env)
         try:
-            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+            for moment in rollout(made, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 if not keep_going():
                     return None
                 if moment.over:
                     played.append(moment)
         finally:
-            env.close()
+            made.close()
     return evaluation_of(played, seed)
 
 

@@ -113,7 +113,7 @@ class Trainer:
         runs_dir: Path,
     ) -> None:
         self.config, self._control, self._report = config, control, report
-        self._info: EnvInfo = check_env(config.env)
+        self._info: EnvInfo = check_env(config.choice)
         # Before anything is written: a request that cannot be met leaves no trace.
         self._memory = make_memory(config.buffer_size, self._info)
         self.directory = RunDirectory.create(runs_dir, config, tunables)

@@ -7,7 +7,8 @@ from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.envs import KNOWN, AgentView, check_env, make_env
+from td3core.catalogue import KNOWN
+from td3core.envs import AgentView, check_env, make_env
 from td3core.errors import RequestError
 from tests import scripted as known
 from tests.scripted import Script, SpacesEnv

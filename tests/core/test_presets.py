@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from td3core.config import RunConfig, Tunables, make_settings, specs
-from td3core.envs import KNOWN
+from td3core.catalogue import KNOWN
 from td3core.errors import RequestError
 from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
 from tests.scripted import STEPS
