@@ -19,8 +19,8 @@ from superqt import QCollapsible, QSearchableComboBox
 from studio.fields import Field, guard_wheel, make_field
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
-from td3core.config import RunConfig, Tunables, default, make_settings, specs
 from td3core.catalogue import KNOWN
+from td3core.config import RunConfig, Tunables, default, make_settings, specs
 from td3core.presets import PLUS, Preset, load_presets
 
 FIRST_ENV = "BipedalWalker-v3"

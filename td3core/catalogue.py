@@ -48,10 +48,7 @@ def _family(
     rows: tuple[_Row, ...],
     registered_by: str = "",
 ) -> tuple[KnownEnv, ...]:
-    return tuple(
-        KnownEnv(env_id, group, needs, package, *figures, registered_by)
-        for env_id, *figures in rows
-    )
+    return tuple(KnownEnv(row[0], group, needs, package, *row[1:], registered_by) for row in rows)
 
 
 PYBULLET = "pybullet_envs_gymnasium"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from td3core.config import default_threads
 from td3core.catalogue import KNOWN, KnownEnv
+from td3core.config import default_threads
 from td3core.runs import default_runs_dir, versions
 
 _DRAW_ONCE = """

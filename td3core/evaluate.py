@@ -29,6 +29,17 @@ class Evaluation:
         """Standard deviation of the returns (population)."""
         return float(np.std(self.returns))
 
+    def success(self, threshold: float | None) -> float | None:
+        """Share of the episodes that reach ``threshold``; None where there is none."""
+        return success_of(self.returns, threshold)
+
+
+def success_of(returns: Sequence[float], threshold: float | None) -> float | None:
+    """Return the share of ``returns`` that reach ``threshold``; None where there is none."""
+    if threshold is None:
+        return None
+    return sum(value >= threshold for value in returns) / len(returns)
+
 
 def evaluate(
     policy: Policy,

@@ -20,6 +20,7 @@ from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
 from td3core.control import Control
+from td3core.env_check import require_sound
 from td3core.envs import EnvInfo, Floats, check_env
 from td3core.episode import Episode
 from td3core.errors import RequestError, RunError
@@ -114,6 +115,7 @@ class Trainer:
     ) -> None:
         self.config, self._control, self._report = config, control, report
         self._info: EnvInfo = check_env(config.choice)
+        require_sound(config, self._info, report)
         # Before anything is written: a request that cannot be met leaves no trace.
         self._memory = make_memory(config.buffer_size, self._info)
         self.directory = RunDirectory.create(runs_dir, config, tunables)
@@ -152,6 +154,7 @@ class Trainer:
                 env_steps=self.env_steps,
                 device="cpu",
                 threads=self.config.torch_threads,
+                reward_threshold=self._info.reward_threshold,
             )
         )
         self._begin_episode()

@@ -6,8 +6,8 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core.config import RunConfig, Tunables, make_settings, specs
 from td3core.catalogue import KNOWN
+from td3core.config import RunConfig, Tunables, make_settings, specs
 from td3core.errors import RequestError
 from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
 from tests.scripted import STEPS

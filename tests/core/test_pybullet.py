@@ -1,4 +1,4 @@
-"""PyBullet, which comes with an extra: registered when asked for, quiet, and used like any other."""
+"""PyBullet, which comes with an extra: registered when asked for, and quiet."""
 
 import json
 import os
