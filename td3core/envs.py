@@ -116,6 +116,7 @@ def _made(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     try:
         if known is not None:
             simulators.register(known)
+        simulators.tame_mujoco()
         made = gym.make(_spec_of(env_id), disable_env_checker=True, **given)
         return simulators.quieted(known, made)
     except (gym_error.DependencyNotInstalled, ModuleNotFoundError) as problem:
@@ -175,6 +176,21 @@ def describe(choice: EnvChoice, made: AgentView) -> EnvInfo:
         max_episode_steps=spec.max_episode_steps if spec else None,
         reward_threshold=spec.reward_threshold if spec else None,
     )
+
+
+def registered_elsewhere() -> list[str]:
+    """Return what other packages have registered with Gymnasium, beyond the known environments."""
+    return [
+        env_id
+        for env_id, spec in gym.registry.items()
+        if find_known(env_id) is None and not _is_gymnasiums(spec.entry_point)
+    ]
+
+
+def _is_gymnasiums(entry_point: Any) -> bool:
+    # Its own further ones are older versions, have discrete actions, or convert what is older yet.
+    module = entry_point if isinstance(entry_point, str) else entry_point.__module__
+    return module.split(".")[0] in ("gymnasium", "shimmy")
 
 
 def prepare_rendering() -> None:

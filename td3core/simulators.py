@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import importlib
+import logging
 import os
 import sys
 import threading
@@ -13,6 +14,8 @@ import gymnasium as gym
 
 from td3core.catalogue import PYBULLET, KnownEnv
 
+log = logging.getLogger(__name__)
+
 _only_one = threading.Lock()
 
 
@@ -22,11 +25,28 @@ def register(known: KnownEnv) -> None:
     Raises:
         ModuleNotFoundError: it is not installed.
     """
+    if "mujoco" in known.needs:
+        importlib.import_module("mujoco")
     if known.registered_by and known.registered_by not in sys.modules:
         # PyBullet tells the time of its making on standard error.
         with _quiet(1, 2):
             for module in known.needs:
                 importlib.import_module(module)
+
+
+def tame_mujoco() -> None:
+    """Have MuJoCo's warnings logged instead of printed, and written to a file where one stands.
+
+    The models that come with Gymnasium draw one about their own spelling for each episode.
+    """
+    mujoco = sys.modules.get("mujoco")
+    if mujoco is not None and mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_log_warning)
+
+
+def _log_warning(text: str) -> None:
+    level = logging.DEBUG if "deprecated" in text else logging.WARNING
+    log.log(level, "MuJoCo: %s", text.strip())
 
 
 def quieted(known: KnownEnv | None, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
