@@ -15,8 +15,10 @@ from td3core.env_choice import EnvChoice
 from td3core.envs import check_env, make_env
 from td3core.errors import RequestError
 from td3core.evaluate import evaluate
+from td3core.events import Ended, Warned
 from td3core.runs import RunDirectory
 from tests.core.helpers import finish, make_agent, make_header, refusal
+from tests.core.helpers import run as play
 from tests.core.test_cli import last_line, small
 
 HILLS = """
@@ -71,7 +73,9 @@ def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> N
 def test_a_run_and_its_evaluations_are_made_with_the_arguments(
     hills: str, runs_dir: Path, beside: bool
 ) -> None:
-    ended = finish(runs_dir, hills, env_args=HIGH, eval_interval=30, eval_beside=beside)
+    ended, told = play(runs_dir, hills, env_args=HIGH, eval_interval=30, eval_beside=beside)
+    assert isinstance(ended, Ended)
+    assert told.all(Warned) == [], "or the process beside could not make it"
     assert ended.last_eval_return == ended.best_eval_return == 70.0
     run = RunDirectory.open(ended.run)
     assert run.config.choice == EnvChoice(hills, HIGH)
