@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from studio.env_check_dialog import EnvCheckDialog
 from studio.env_inquiry import EnvInquiry
@@ -17,7 +17,10 @@ _REMEMBERED = 12
 
 
 class EnvSection(QWidget):
-    """The list of environments, a line of facts about the chosen one, and the check."""
+    """The list of environments, what the chosen one is like, and the check.
+
+    ``facts`` is to be placed by whoever shows this, where there is room for a sentence.
+    """
 
     remembered_changed = Signal(object)
 
@@ -34,11 +37,11 @@ class EnvSection(QWidget):
         self._button.setAccessibleName("Environment check")
         self._button.setToolTip("Environment check: try it for a moment and say what is odd")
         self._button.setIconSize(QSize(18, 18))
-        self._facts = QLabel()
-        self._facts.setObjectName("env_facts")
-        self._facts.setProperty("role", "muted")
-        self._facts.setWordWrap(True)
-        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.facts = QLabel()
+        self.facts.setObjectName("env_facts")
+        self.facts.setProperty("role", "muted")
+        self.facts.setWordWrap(True)
+        self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
         self._check, self._look = EnvInquiry(self), EnvInquiry(self)
         self._asked = ""
@@ -46,15 +49,11 @@ class EnvSection(QWidget):
         self._connect()
 
     def _build(self) -> None:
-        row = QHBoxLayout()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
         row.addWidget(self.picker, 1)
         row.addWidget(self._button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(3)
-        layout.addLayout(row)
-        layout.addWidget(self._facts)
 
     def _connect(self) -> None:
         self._button.clicked.connect(self.check)
@@ -120,8 +119,8 @@ class EnvSection(QWidget):
             self._show_facts()
         elif self._asked != f"{env_id} {args}":
             self._asked = f"{env_id} {args}"
-            self._facts.setText("Looking …")
-            self._facts.show()
+            self.facts.setText("Looking …")
+            self.facts.show()
             self._look.ask(env_id, args, quick=True)
 
     def close_helpers(self) -> None:
@@ -132,8 +131,8 @@ class EnvSection(QWidget):
     @Slot()
     def _show_facts(self) -> None:
         facts = self.picker.facts(self.env_id)
-        self._facts.setText(facts)
-        self._facts.setVisible(bool(facts))
+        self.facts.setText(facts)
+        self.facts.setVisible(bool(facts))
 
     @Slot(object)
     def _on_looked(self, answer: dict[str, Any]) -> None:
@@ -142,8 +141,8 @@ class EnvSection(QWidget):
         if not answer["env_args"]:
             self.picker.learn(self.env_id, facts)
         odd = answer["errors"] + answer["warnings"]
-        self._facts.setText(f"{facts}. The check found something odd." if odd else facts)
+        self.facts.setText(f"{facts}. The check found something odd." if odd else facts)
 
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
-        self._facts.setText(sentence)
+        self.facts.setText(sentence)

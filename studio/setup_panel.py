@@ -31,6 +31,7 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_WIDE = ("env_args",)
 _OWN_PLACE = ("env", "preset", "seed", "steps")
 
 
@@ -112,6 +113,8 @@ class SetupPanel(QWidget):
             widget.setMinimumWidth(60)
             widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             form.addRow(label, rows.get(name, widget))
+            if name == "env":
+                form.addRow(self.environment.facts)
         form.addRow(self._about)
         for name in ("seed", "steps"):
             form.addRow(_label(name), self._fields[name].widget)
@@ -139,7 +142,10 @@ class SetupPanel(QWidget):
         form = _form()
         page.setLayout(form)
         for name in self._fields:
-            if name not in _OWN_PLACE:
+            if name in _WIDE:
+                form.addRow(_label(name))
+                form.addRow(self._fields[name].widget)
+            elif name not in _OWN_PLACE:
                 form.addRow(_label(name), self._fields[name].widget)
         box.addWidget(page)
         box.toggled.connect(self.advanced_toggled)
