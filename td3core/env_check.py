@@ -20,6 +20,7 @@ from td3core.env_trial import FaultError, Played, play
 from td3core.envs import EnvInfo, check_env, make_env
 from td3core.errors import RequestError
 from td3core.events import Warned
+from td3core.simulators import quiet_while_bare
 
 STEPS = 100
 """Random steps whose observations and rewards are looked at, and that are repeated."""
@@ -256,7 +257,8 @@ def _gymnasium(choice: EnvChoice) -> Iterator[Finding]:
     try:
         env = make_env(choice)
         try:
-            warnings, failure = gymnasium_complaints(env.unwrapped)
+            with quiet_while_bare(find_known(choice.env_id)):
+                warnings, failure = gymnasium_complaints(env.unwrapped)
         finally:
             env.close()
     except RequestError as problem:

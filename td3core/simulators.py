@@ -51,7 +51,16 @@ def _log_warning(text: str) -> None:
 
 def quieted(known: KnownEnv | None, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     """Return the environment, kept from writing to standard output if it is known to do that."""
-    return _Quiet(env) if known is not None and known.registered_by == PYBULLET else env
+    return _Quiet(env) if _prints(known) else env
+
+
+def quiet_while_bare(known: KnownEnv | None) -> contextlib.AbstractContextManager[None]:
+    """Keep an environment from writing to standard output where its wrappers are not asked."""
+    return _quiet(1) if _prints(known) else contextlib.nullcontext()
+
+
+def _prints(known: KnownEnv | None) -> bool:
+    return known is not None and known.registered_by == PYBULLET
 
 
 class _Quiet(gym.Wrapper[Any, Any, Any, Any]):

@@ -111,6 +111,8 @@ def test_a_walker_is_trained_measured_and_filmed_without_a_word_too_many(
     run = str(ended["run"])
     measured, _ = command("eval", run, "--episodes", "2")
     assert measured["returns"]
+    checked, _ = command("check", WALKER)
+    assert checked["errors"] == 0
     filmed, _ = command("replay", run, "--video", str(tmp_path / "film.mp4"))
     with av.open(str(tmp_path / "film.mp4")) as film:
         assert sum(1 for _ in film.decode(video=0)) == filmed["frames"]

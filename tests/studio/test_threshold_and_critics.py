@@ -118,6 +118,8 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
             read = [line.split()[1] for line in card.readout.splitlines() if "●" in line]
             assert read == expected
         window.switch_theme()
+        # At once, before anything is drawn anew.
+        assert legend(window.plots.card("plot_q")).split()[1::2] == q
         redraw(qtbot, window)
 
 
