@@ -50,6 +50,8 @@ def write_picture(plot: pg.PlotWidget, path: Path, title: str) -> None:
 def write_numbers(curves: Sequence[tuple[str, str, Series]], path: Path) -> None:
     """Write every point of every curve (label, column, series), not the thinned ones on screen.
 
+    Of a series longer than its capacity these are means; the run's own tables hold every row.
+
     Raises:
         OSError: the file cannot be written.
     """

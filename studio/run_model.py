@@ -112,7 +112,8 @@ class RunModel(QObject):
         self.run, self.config = event.run, event.config
         self.device = f"{event.device} × {event.threads}"
         self.reward_threshold = event.reward_threshold
-        self._say("info", f"Started {event.run.name}")
+        how = f"{self.device}, matrix products by {event.products}"
+        self._say("info", f"Started {event.run.name} on {how}")
         self.run_started.emit(event)
         self.curves_changed.emit()
 

@@ -7,14 +7,29 @@ from numpy.typing import ArrayLike, NDArray
 
 Numbers = NDArray[np.float64]
 
+_MEAN, _LOW, _HIGH = range(3)
+
+
+CAPACITY = 65_536
+"""Cells of a series. Its three tables of 9 columns take 14 MB, however long the run."""
+
 
 class Series:
-    """Named columns that grow by rows; the first column rises and is the x axis."""
+    """Named columns that grow by rows; the first column rises and is the x axis.
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    Once ``capacity`` cells are full, neighbours are merged two by two, and a cell stands for twice
+    as many rows from then on. It keeps their mean, smallest and largest value, so that spikes stay
+    visible; what was appended in full is on disk.
+    """
+
+    def __init__(self, columns: Sequence[str], capacity: int = CAPACITY) -> None:
         self.columns = tuple(columns)
-        self._data: Numbers = np.empty((len(columns), 256))
+        self.rows_each = 1
+        """Rows that one cell stands for."""
+        self._capacity = capacity
+        self._cells: Numbers = np.empty((3, len(columns), 256))
         self._size = 0
+        self._waiting: Numbers = np.empty((0, len(columns)))
 
     def __len__(self) -> int:
         return self._size
@@ -22,23 +37,50 @@ class Series:
     def append(self, rows: ArrayLike) -> None:
         """Add rows, shape (n, columns) or (columns,)."""
         block = np.asarray(rows, dtype=np.float64).reshape(-1, len(self.columns))
-        needed = self._size + len(block)
-        if needed > self._data.shape[1]:
-            grown = np.empty((len(self.columns), max(needed, 2 * self._data.shape[1])))
-            grown[:, : self._size] = self._data[:, : self._size]
-            self._data = grown
-        self._data[:, self._size : needed] = block.T
+        # In pieces: each merging makes room for half the capacity, not for more.
+        for begin in range(0, len(block), self._capacity):
+            self._take(block[begin : begin + self._capacity])
+
+    def _take(self, rows: Numbers) -> None:
+        rows = np.concatenate((self._waiting, rows))
+        while self._size + len(rows) // self.rows_each > self._capacity:
+            self._merge()
+        whole = len(rows) // self.rows_each * self.rows_each
+        self._waiting = rows[whole:]
+        grouped = rows[:whole].T.reshape(len(self.columns), -1, self.rows_each)
+        self._add(_merged(np.broadcast_to(grouped, (3, *grouped.shape))))
+
+    def _add(self, cells: Numbers) -> None:
+        needed = self._size + cells.shape[2]
+        if needed > self._cells.shape[2]:
+            room = min(max(needed, 2 * self._cells.shape[2]), self._capacity)
+            grown = np.empty((3, len(self.columns), room))
+            grown[:, :, : self._size] = self._cells[:, :, : self._size]
+            self._cells = grown
+        self._cells[:, :, self._size : needed] = cells
         self._size = needed
 
+    def _merge(self) -> None:
+        """Let every cell stand for twice as many rows."""
+        even = self._size // 2 * 2
+        pairs = self._cells[:, :, :even].reshape(3, len(self.columns), -1, 2)
+        merged = _merged(pairs)
+        odd = self._cells[_MEAN, :, even : self._size].T.repeat(self.rows_each, axis=0)
+        self._waiting = np.concatenate((odd, self._waiting))
+        self._size = merged.shape[2]
+        self._cells[:, :, : self._size] = merged
+        self.rows_each *= 2
+
     def column(self, name: str) -> Numbers:
-        """Return one column; valid until the next append."""
-        view = self._data[self.columns.index(name), : self._size]
+        """Return one column, of a cell its mean, or its last x; valid until the next append."""
+        index = self.columns.index(name)
+        view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
         return view
 
     def rows(self) -> Numbers:
-        """Return all rows, shape (n, columns)."""
-        return self._data[:, : self._size].T.copy()
+        """Return all cells as rows of means, shape (n, columns)."""
+        return self._cells[_MEAN, :, : self._size].T.copy()
 
     def curve(self, name: str, low: float, high: float, points: int) -> tuple[Numbers, Numbers]:
         """Return x and y of the part between ``low`` and ``high``, at most about ``points`` long.
@@ -47,10 +89,15 @@ class Series:
         visible. Rows without a number are left out. One row beyond either end is kept, so that the
         line runs to the edge.
         """
-        x, y = self.column(self.columns[0]), self.column(name)
+        x = self.column(self.columns[0])
         first = max(int(np.searchsorted(x, low, "left")) - 1, 0)
         last = int(np.searchsorted(x, high, "right")) + 1
-        x, y = x[first:last], y[first:last]
+        x = x[first:last]
+        cells = self._cells[:, self.columns.index(name), first : min(last, self._size)]
+        if self.rows_each == 1:
+            y = cells[_MEAN]
+        else:
+            x, y = x.repeat(2), cells[(_LOW, _HIGH), :].T.ravel()
         finite = np.isfinite(y)
         if not finite.all():
             x, y = x[finite], y[finite]
@@ -64,6 +111,15 @@ class Series:
         after = min(int(np.searchsorted(steps, x)), self._size - 1)
         before = max(after - 1, 0)
         return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
+
+
+def _merged(groups: Numbers) -> Numbers:
+    """Reduce mean, smallest and largest, shape (3, columns, cells, rows), over the rows."""
+    known = np.isfinite(groups[_MEAN])
+    count = known.sum(axis=-1)
+    total = np.where(known, groups[_MEAN], 0.0).sum(axis=-1)
+    mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return np.stack((mean, np.fmin.reduce(groups[_LOW], -1), np.fmax.reduce(groups[_HIGH], -1)))
 
 
 def _thinned(x: Numbers, y: Numbers, points: int) -> tuple[Numbers, Numbers]:

@@ -1,17 +1,21 @@
-"""TD3, in the order of the paper (Fujimoto et al., 2018, algorithm 1)."""
+"""TD3, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
 
-import copy
+The gradients are written out: an update is a fixed row of products into arrays made beforehand.
+Live settings reach the arithmetic as tensors without dimensions.
+"""
+
 import math
 from collections.abc import Mapping
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.config import RunConfig, Tunables
-from td3core.networks import MLP, Actor, Critic
+from td3core.events import METRICS
+from td3core.learner import Learner
+from td3core.networks import Pass
 from td3core.normalise import Normaliser
 from td3core.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
@@ -27,29 +31,26 @@ class TD3:
     """
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
-        init = generator(config.seed, Purpose.NETWORK_INIT)
-        self.actor = Actor((obs_dim, *config.actor_hidden, act_dim), config.actor_activation, init)
-        critic_widths = (obs_dim + act_dim, *config.critic_hidden, 1)
-        self.critics = [
-            Critic(critic_widths, config.critic_activation, init)
-            for _ in range(2 if config.twin_critics else 1)
-        ]
-        self.actor_target = copy.deepcopy(self.actor).requires_grad_(False)
-        self.critic_targets = [copy.deepcopy(q).requires_grad_(False) for q in self.critics]
-        self._actor_parameters = list(self.actor.parameters())
-        self._critic_parameters = [p for q in self.critics for p in q.parameters()]
-        self.actor_optimizer = torch.optim.Adam(self._actor_parameters, fused=True)
-        self.critic_optimizer = torch.optim.Adam(self._critic_parameters, fused=True)
+        self._config = config
+        source = generator(config.seed, Purpose.NETWORK_INIT)
+        names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
+        self.actor = Learner(("actor",), (obs_dim, *config.actor_hidden, act_dim), source)
+        self.critics = Learner(names, (obs_dim + act_dim, *config.critic_hidden, 1), source)
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
-        self._actor_activation = config.actor_activation
-        self._metrics: list[Tensor] = []
-        self.updates = 0
+        self._work = Work(config, self.actor, self.critics, tunables.batch_size)
+        self._gamma, self._tau, self._sigma, self._clip = torch.zeros(4).unbind()
         self._lr_share = 1.0
+        self.updates = 0
+        self._tally = Tally(len(names))
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
         """Use these live settings from the next update on."""
         self.tunables = tunables
+        self._gamma.fill_(tunables.gamma)
+        self._tau.fill_(tunables.tau)
+        self._sigma.fill_(tunables.policy_noise)
+        self._clip.fill_(tunables.noise_clip)
         self._set_learning_rates()
 
     def set_lr_share(self, share: float) -> None:
@@ -58,157 +59,159 @@ class TD3:
         self._set_learning_rates()
 
     def _set_learning_rates(self) -> None:
-        t, share = self.tunables, self._lr_share
-        self.actor_optimizer.param_groups[0]["lr"] = share * t.actor_lr
-        self.critic_optimizer.param_groups[0]["lr"] = share * t.critic_lr
+        share = self._lr_share
+        self.actor.lr.fill_(share * self.tunables.actor_lr)
+        self.critics.lr.fill_(share * self.tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the acting side; it shares the actor's weights and follows every update."""
-        layers = [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in self.actor.layers()]
-        return Policy(layers, self._actor_activation, normaliser)
+        layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self.actor.online.layers]
+        return Policy(layers, self._config.actor_activation, normaliser)
+
+    # The algorithm ------------------------------------------------------------------------------
 
     def update(self, batch: Batch) -> None:
         """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""
         self.updates += 1
-        obs, action, reward, next_obs, terminated = (torch.from_numpy(part) for part in batch)
-        y = self.target_value(reward, next_obs, terminated)
-
-        # Both critics step on MSE(Q1(s, a), y) + MSE(Q2(s, a), y).
-        values = [critic(obs, action) for critic in self.critics]
-        losses = [F.mse_loss(value, y) for value in values]
-        self.critic_optimizer.zero_grad(set_to_none=True)
-        torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
-        self.critic_optimizer.step()
-
-        actor_loss = None
+        self._load(batch)
+        self._update_critics(self._target_value())
         if self.updates % self.tunables.policy_delay == 0:
-            actor_loss = self._update_actor(obs)
-            self._average_targets()
-        self._note(values, y, losses, actor_loss)
+            self._update_actor()
+            self.actor.average_target(self._tau)
+            self.critics.average_target(self._tau)
 
-    @torch.no_grad()
-    def target_value(self, reward: Tensor, next_obs: Tensor, terminated: Tensor) -> Tensor:
+    def _target_value(self) -> Tensor:
         """Return y = r + γ (1 - terminated) min(Q1', Q2')(s', ã), shape (batch, 1).
 
         ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
         """
-        t = self.tunables
-        next_action = self.actor_target(next_obs)
-        noise = torch.from_numpy(self._smoothing.standard_normal(next_action.shape, np.float32))
-        noise = (noise * t.policy_noise).clamp(-t.noise_clip, t.noise_clip)
-        next_action = (next_action + noise).clamp(-1.0, 1.0)
-        next_values = [critic(next_obs, next_action) for critic in self.critic_targets]
-        smallest = torch.stack(next_values).amin(dim=0)
-        y: Tensor = reward + t.gamma * (1.0 - terminated) * smallest
-        return y
+        w = self._work
+        noise = w.noise.mul_(self._sigma).clamp_(-self._clip, self._clip)
+        next_action = torch.tanh(w.actor_target.forward(w.next_obs)[0], out=w.next_action)
+        next_action.add_(noise).clamp_(-1.0, 1.0)
+        smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0, out=w.y)
+        return smallest.mul_(1.0 - w.terminated).mul_(self._gamma).add_(w.reward)
 
-    def _update_actor(self, obs: Tensor) -> Tensor:
-        """Step the actor on -mean Q1(s, π(s)); no gradient is computed for the critic's weights."""
-        loss: Tensor = -self.critics[0](obs, self.actor(obs)).mean()
-        gradients = torch.autograd.grad(loss, self._actor_parameters)
-        for parameter, gradient in zip(self._actor_parameters, gradients, strict=True):
-            parameter.grad = gradient
-        self.actor_optimizer.step()
-        return loss.detach()
+    def _update_critics(self, y: Tensor) -> None:
+        """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
+        w = self._work
+        q = w.critics.forward(w.pair)
+        error = q - y
+        w.critics.backward(error * (2.0 / len(y)), self.critics.gradient)
+        self.critics.step()
+        self._tally.add_critics(q, y, error)
 
-    @torch.no_grad()
-    def _average_targets(self) -> None:
-        """All targets move: θ' ← τθ + (1 - τ)θ'."""
-        pairs = [
-            (self.actor_target, self.actor),
-            *zip(self.critic_targets, self.critics, strict=True),
-        ]
-        for target, online in pairs:
-            for slow, fast in zip(target.parameters(), online.parameters(), strict=True):
-                slow.lerp_(fast, self.tunables.tau)
+    def _update_actor(self) -> None:
+        """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient."""
+        w = self._work
+        action = torch.tanh(w.actor.forward(w.obs)[0], out=w.own_action)
+        q1 = w.q1.forward(w.own_pair)
+        slope = w.q1.slope_of_input(torch.full_like(q1, -1.0 / len(action)), columns=w.actions)
+        w.actor.backward(slope * (1.0 - action.square()), self.actor.gradient)
+        self.actor.step()
+        self._tally.add_actor(q1)
 
-    def _note(
-        self, values: list[Tensor], y: Tensor, losses: list[Tensor], actor_loss: Tensor | None
-    ) -> None:
-        # Kept as tensors: reading a number out of each update would stall it.
-        nan = y.new_tensor(math.nan)
-        means = [value.detach().mean() for value in values]
-        q1, q2 = means if len(means) == 2 else (means[0], nan)
-        loss1, loss2 = losses if len(losses) == 2 else (losses[0], nan)
-        row = [
-            q1,
-            q2,
-            y.mean(),
-            loss1.detach(),
-            loss2.detach(),
-            nan if actor_loss is None else actor_loss,
-        ]
-        self._metrics.append(torch.stack(row))
+    def _load(self, batch: Batch) -> None:
+        if len(batch.reward) != self._work.size:
+            self._work = Work(self._config, self.actor, self.critics, len(batch.reward))
+        noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
+        self._work.load(batch, noise)
 
-    def unsound_network(self) -> str | None:
-        """Return the name of a network with a weight that is not a finite number, if any."""
-        for name, network in self._networks().items():
-            if not all(torch.isfinite(p).all() for p in network.parameters()):
-                return name
-        return None
+    # What it says, and what is saved of it --------------------------------------------------------
 
     def take_metrics(self) -> NDArray[np.float64] | None:
         """Return means over the updates since the last call, in the order of ``METRICS``."""
-        if not self._metrics:
-            return None
-        rows = torch.stack(self._metrics).double()
-        self._metrics.clear()
-        # Not nanmean over everything: a NaN that is not one of the two expected ones has to show.
-        means = rows.mean(dim=0)
-        means[-1] = rows[:, -1].nanmean()
-        return means.numpy()
+        return self._tally.take()
+
+    def unsound_network(self) -> str | None:
+        """Return the name of a network with a weight that is not a finite number, if any."""
+        return self.actor.unsound() or self.critics.unsound()
 
     def state(self) -> Arrays:
-        """Return copies of all networks, targets, optimiser moments and the generator."""
-        arrays: Arrays = {}
-        for name, network in self._networks().items():
-            for key, tensor in network.state_dict().items():
-                arrays[f"{name}.{key}"] = tensor.numpy().copy()
-        for name, (optimizer, parameters) in self._optimizers().items():
-            for key, parameter in parameters.items():
-                for moment, tensor in optimizer.state.get(parameter, {}).items():
-                    arrays[f"{name}.{key}.{moment}"] = tensor.numpy().copy()
-        arrays["generator.smoothing"] = generator_state(self._smoothing)
-        return arrays
+        """Return copies of networks, targets, moments, the generator and the pending metrics."""
+        smoothing = {"generator.smoothing": generator_state(self._smoothing)}
+        return self.actor.state() | self.critics.state() | smoothing | self._tally.state()
 
     def load_state(self, arrays: Mapping[str, NDArray[np.generic]], updates: int) -> None:
         """Put everything back that :meth:`state` returned, and the update counter."""
-        for name, network in self._networks().items():
-            keys = network.state_dict().keys()
-            network.load_state_dict(
-                {k: torch.from_numpy(arrays[f"{name}.{k}"].copy()) for k in keys}
-            )
-        for name, (optimizer, parameters) in self._optimizers().items():
-            optimizer.state.clear()
-            for key, parameter in parameters.items():
-                moments = ("step", "exp_avg", "exp_avg_sq")
-                found = {
-                    m: arrays[f"{name}.{key}.{m}"] for m in moments if f"{name}.{key}.{m}" in arrays
-                }
-                if found:
-                    optimizer.state[parameter] = {
-                        m: torch.from_numpy(array.copy()) for m, array in found.items()
-                    }
+        self.actor.load_state(arrays)
+        self.critics.load_state(arrays)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
+        self._tally.load_state(arrays)
         self.updates = updates
-        self._metrics.clear()
 
-    def _networks(self) -> dict[str, MLP]:
-        named: dict[str, MLP] = {"actor": self.actor, "actor_target": self.actor_target}
-        for i, (critic, target) in enumerate(
-            zip(self.critics, self.critic_targets, strict=True), 1
-        ):
-            named |= {f"critic{i}": critic, f"critic{i}_target": target}
-        return named
 
-    def _optimizers(self) -> dict[str, tuple[torch.optim.Adam, dict[str, Tensor]]]:
-        actor: dict[str, Tensor] = dict(self.actor.named_parameters())
-        critics: dict[str, Tensor] = {
-            f"critic{i}.{key}": parameter
-            for i, critic in enumerate(self.critics, 1)
-            for key, parameter in critic.named_parameters()
-        }
-        return {
-            "actor_adam": (self.actor_optimizer, actor),
-            "critic_adam": (self.critic_optimizer, critics),
-        }
+class Work:
+    """The transitions of an update, for batches of one size, and the passes over them."""
+
+    def __init__(self, config: RunConfig, actor: Learner, critics: Learner, size: int) -> None:
+        self.size = size
+        obs_dim, act_dim = actor.online.widths[0], actor.online.widths[-1]
+        self.actions = slice(obs_dim, None)
+        # (s, a), (s', ã) and (s, π(s)), as the critics take them.
+        self.pair, self.next_pair, self.own_pair = torch.zeros(3, size, obs_dim + act_dim).unbind()
+        self.obs, self.own_action = torch.split(self.own_pair, [obs_dim, act_dim], 1)
+        self.next_obs, self.next_action = torch.split(self.next_pair, [obs_dim, act_dim], 1)
+        self.noise = torch.zeros(size, act_dim)
+        self.reward, self.terminated, self.y = torch.zeros(3, size, 1).unbind()
+        self.actor = Pass(actor.online, config.actor_activation, size)
+        self.actor_target = Pass(actor.target, config.actor_activation, size)
+        self.critics = Pass(critics.online, config.critic_activation, size)
+        self.critic_targets = Pass(critics.target, config.critic_activation, size)
+        self.q1 = Pass(critics.online, config.critic_activation, size, members=1)
+
+    def load(self, batch: Batch, noise: NDArray[np.float32]) -> None:
+        """Take in a batch, and N(0, 1) noise of the shape of its actions."""
+        obs, action, reward, next_obs, terminated = (torch.from_numpy(part) for part in batch)
+        torch.cat((obs, action), dim=1, out=self.pair)
+        self.obs.copy_(obs)
+        self.next_obs.copy_(next_obs)
+        self.reward.copy_(reward)
+        self.terminated.copy_(terminated)
+        self.noise.copy_(torch.from_numpy(noise))
+
+
+class Tally:
+    """Means of ``METRICS``, kept as tensors: reading a number out of each update stalls it."""
+
+    def __init__(self, critics: int) -> None:
+        # Sums over updates; those of the actor's loss over fewer.
+        self._sums = torch.zeros(len(METRICS), dtype=torch.float64)
+        self._q, self._target, self._loss, self._actor_loss = torch.split(self._sums, [2, 1, 2, 1])
+        self._q, self._loss = self._q[:critics], self._loss[:critics]
+        self._one_critic = critics == 1
+        self._updates = self._actor_updates = 0
+
+    def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
+        """Note values (critics, batch, 1), target (batch, 1) and errors of one update."""
+        self._updates += 1
+        self._q += q.mean(dim=(1, 2))
+        self._target += y.mean()
+        self._loss += error.square_().mean(dim=(1, 2))
+
+    def add_actor(self, q1: Tensor) -> None:
+        """Note the value of the actor's own actions, (1, batch, 1); the loss is minus its mean."""
+        self._actor_updates += 1
+        self._actor_loss -= q1.mean()
+
+    def take(self) -> NDArray[np.float64] | None:
+        """Return the means since the last call; NaN for a critic or an actor step there was not."""
+        if not self._updates:
+            return None
+        means = self._sums.numpy() / self._updates
+        means[-1] *= self._updates / self._actor_updates if self._actor_updates else math.nan
+        if self._one_critic:
+            means[[1, 4]] = math.nan
+        self._sums.zero_()
+        self._updates = self._actor_updates = 0
+        return means
+
+    def state(self) -> Arrays:
+        """Return what has been noted since the means were last taken."""
+        counts = np.array([self._updates, self._actor_updates], np.int64)
+        return {"tally.sums": self._sums.numpy().copy(), "tally.counts": counts}
+
+    def load_state(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self._sums.copy_(torch.from_numpy(arrays["tally.sums"]))
+        self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])

@@ -53,6 +53,7 @@ class Narrator:
         match event:
             case events.Started():
                 self._say(f"Run {event.run}")
+                self._say(f"{event.device} × {event.threads}, products by {event.products}")
             case events.Progress():
                 self._bar.update(
                     self._task,

@@ -47,6 +47,8 @@ class Started:
     env_steps: int
     device: str
     threads: int
+    products: str
+    """The library that multiplies matrices (see :mod:`td3core.products`)."""
     reward_threshold: float | None = None
     """The return from which the environment counts as solved, if it names one."""
 

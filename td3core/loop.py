@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from td3core import checkpoint
+from td3core import checkpoint, products
 from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
@@ -146,6 +146,8 @@ class Trainer:
 
     def run(self) -> Ended:
         """Step until the end or a stop, then save."""
+        config = self.config
+        widest = max((1, *config.actor_hidden, *config.critic_hidden))
         self._report(
             Started(
                 run=self.directory.path,
@@ -155,6 +157,7 @@ class Trainer:
                 device="cpu",
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
+                products=products.choose(self._agent.tunables.batch_size, widest),
             )
         )
         self._begin_episode()

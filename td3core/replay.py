@@ -36,40 +36,50 @@ class ReplayBuffer:
 
     A row holds obs, action, reward, next_obs, terminated. One row is one gather: a sampled
     transition touches one stretch of memory, not five. Memory is only taken as rows are filled.
+
+    ``slack`` more rows are held than are sampled from: so much may be added before what a copy on
+    disk still counts on is overwritten. Sampling does not depend on it.
     """
 
-    def __init__(self, capacity: int, obs_dim: int, act_dim: int) -> None:
-        self.capacity = capacity
-        self.size = 0
-        self._next = 0
+    def __init__(self, capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> None:
+        self.capacity, self.slack = capacity, slack
+        self.stored = 0
+        """Transitions added so far, those overwritten since included."""
         self._obs_dim, self._act_dim = obs_dim, act_dim
         width = self.bytes_per_row(obs_dim, act_dim) // 4
-        self._rows = np.empty((capacity, width), dtype=np.float32)
+        self.rows = np.empty((capacity + slack, width), dtype=np.float32)
 
     @staticmethod
     def bytes_per_row(obs_dim: int, act_dim: int) -> int:
         """Bytes that one transition takes."""
         return 4 * (2 * obs_dim + act_dim + 2)
 
+    @property
+    def size(self) -> int:
+        """Transitions there are to sample from."""
+        return min(self.stored, self.capacity)
+
     def add(
         self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool
     ) -> None:
         """Store one transition. A truncated episode is not a terminated one."""
-        into = self._columns(self._rows[self._next])
-        into.obs[:], into.action[:], into.next_obs[:] = obs, action, next_obs
-        into.reward[0], into.terminated[0] = reward, terminated
-        self._next = (self._next + 1) % self.capacity
-        self.size = min(self.size + 1, self.capacity)
+        row, n, a = self.rows[self.stored % len(self.rows)], self._obs_dim, self._act_dim
+        row[:n], row[n : n + a], row[n + a] = obs, action, reward
+        row[n + a + 1 : -1], row[-1] = next_obs, terminated
+        self.stored += 1
 
     def sample(self, source: np.random.Generator, count: int) -> Batch:
         """Draw ``count`` stored transitions uniformly, with replacement."""
         if not self.size:
             raise ValueError("cannot sample from an empty replay memory")
-        index = source.integers(0, self.size, size=count)
-        return self._columns(self._rows[index])
+        drawn = source.integers(0, self.size, size=count)
+        # The newest transition of that place in a ring of ``capacity`` rows.
+        newest = self.stored - 1
+        number = newest - (newest - drawn) % self.capacity
+        return self._columns(self.rows[number % len(self.rows)])
 
     def _columns(self, rows: Floats) -> Batch:
-        """Name the parts of one row (width,) or many (batch, width), without copying."""
+        """Name the parts of rows (batch, width), without copying."""
         n, a = self._obs_dim, self._act_dim
         return Batch(
             obs=rows[..., :n],

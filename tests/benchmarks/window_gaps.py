@@ -7,6 +7,7 @@ two turns of the window's event loop (a 1 ms timer). Prints one row for each pha
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -63,6 +64,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30, help="time given to learning")
     parser.add_argument("--warm-up", type=int, default=60_000, help="steps of warm-up")
     parser.add_argument("--no-replay", action="store_true")
+    parser.add_argument("--no-eval", action="store_true")
+    parser.add_argument("--json", type=Path, help="write the figures there as well")
     chosen = parser.parse_args()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +76,7 @@ def main() -> None:
         spin(0.5)
         window.findChild(QComboBox, "env_combo").setCurrentText(chosen.env)
         window.findChild(QSpinBox, "field_learning_starts").setValue(chosen.warm_up)
-        window.findChild(QSpinBox, "field_eval_interval").setValue(1000)
+        window.findChild(QSpinBox, "field_eval_interval").setValue(0 if chosen.no_eval else 1000)
         window.findChild(QSpinBox, "field_eval_episodes").setValue(3)
         # Loading torch is a start-up matter, measured apart.
         import td3core.loop  # noqa: F401
@@ -90,11 +93,11 @@ def main() -> None:
         while gaps.phase in ("idle", str(Phase.WARM_UP)):
             spin(0.2)
         spin(chosen.seconds)
-        speed = window.model.progress.steps_per_s
         frame_rate = len(frames) / (time.perf_counter() - began)
         window.controller.stop()
         while window.controller.state is not RunState.IDLE:
             spin(0.05)
+        speed = window.model.outcome.steps_per_s
         window.close()
         report(gaps, chosen, speed, frame_rate)
         app.quit()
@@ -106,11 +109,15 @@ def report(gaps: Gaps, chosen: argparse.Namespace, speed: float, frame_rate: flo
         f"{chosen.env}: {speed:.0f} steps/s while learning, replay at {frame_rate:.0f} frames/s\n"
     )
     print("| phase | turns | median ms | p99 ms | max ms |\n|---|---|---|---|---|")
+    figures: dict[str, object] = {"steps_per_s": speed, "frames_per_s": frame_rate}
     for phase in (Phase.WARM_UP, Phase.LEARNING, Phase.EVALUATING):
         values = gaps.by_phase[str(phase)]
         if values:
             median, p99 = np.percentile(values, (50, 99))
+            figures[str(phase)] = {"median": median, "p99": p99, "max": max(values)}
             print(f"| {phase} | {len(values)} | {median:.1f} | {p99:.1f} | {max(values):.1f} |")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -130,6 +130,15 @@ def networks(agent: TD3) -> dict[str, Any]:
     return {k: v for k, v in agent.state().items() if k.split(".")[0] in names}
 
 
+def layers(agent: TD3, name: str) -> list[tuple[Any, Any]]:
+    """Return weight (out, in) and bias (out,) of each layer of a network; writing changes it."""
+    base, _, is_target = name.partition("_")
+    learner = agent.actor if base == "actor" else agent.critics
+    weights = learner.target if is_target else learner.online
+    member = learner.names.index(base)
+    return [(weight[member], bias[member, 0]) for weight, bias in weights.layers]
+
+
 def make_header(path: Path, **values: Any) -> checkpoint.Header:
     """Return the header of a checkpoint of :func:`make_agent`."""
     config, tunables = tiny(**values)

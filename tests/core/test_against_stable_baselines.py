@@ -12,6 +12,7 @@ from torch import nn
 from td3core.agent import TD3
 from td3core.config import RunConfig, Tunables
 from td3core.replay import Batch
+from tests.core.autograd_td3 import gradients
 
 OBS, ACT, SIZE = 3, 1, 64
 TIGHT = {"rtol": 1e-5, "atol": 1e-7}
@@ -56,22 +57,27 @@ def make_pair(activation: str, policy_delay: int) -> tuple[TD3, PeerTD3]:
         device="cpu",
     )
     peer.set_logger(configure(None, []))
-    for mine, theirs in networks(ours, peer).values():
-        theirs.load_state_dict(
-            dict(zip(theirs.state_dict(), mine.state_dict().values(), strict=True))
-        )
+    state = ours.state()
+    for name, theirs in networks(peer).items():
+        pairs = zip(theirs.state_dict(), layers_of(name, state), strict=True)
+        theirs.load_state_dict({key: torch.from_numpy(mine) for key, mine in pairs})
     return ours, peer
 
 
-def networks(ours: TD3, peer: PeerTD3) -> dict[str, tuple[nn.Module, nn.Module]]:
+def networks(peer: PeerTD3) -> dict[str, nn.Module]:
     return {
-        "actor": (ours.actor, peer.actor.mu),
-        "actor_target": (ours.actor_target, peer.actor_target.mu),
-        "critic1": (ours.critics[0], peer.critic.qf0),
-        "critic2": (ours.critics[1], peer.critic.qf1),
-        "critic1_target": (ours.critic_targets[0], peer.critic_target.qf0),
-        "critic2_target": (ours.critic_targets[1], peer.critic_target.qf1),
+        "actor": peer.actor.mu,
+        "actor_target": peer.actor_target.mu,
+        "critic1": peer.critic.qf0,
+        "critic2": peer.critic.qf1,
+        "critic1_target": peer.critic_target.qf0,
+        "critic2_target": peer.critic_target.qf1,
     }
+
+
+def layers_of(name: str, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Weights and biases of one network, from input to output."""
+    return [array for key, array in arrays.items() if key.startswith(f"{name}.")]
 
 
 def make_batch() -> Batch:
@@ -112,24 +118,25 @@ def test_one_update_equals_that_of_stable_baselines(activation, policy_delay, mo
     np.testing.assert_allclose(metrics[3] + metrics[4], logged["train/critic_loss"], rtol=1e-5)
     if policy_delay == 1:
         np.testing.assert_allclose(metrics[5], logged["train/actor_loss"], rtol=1e-5)
-    for name, (mine, theirs) in networks(ours, peer).items():
-        pairs = zip(mine.parameters(), theirs.parameters(), strict=True)
-        for index, (a, b) in enumerate(pairs):
-            where = f"{name}, tensor {index}"
+    state, slopes = ours.actor.state() | ours.critics.state(), gradients(ours)
+    for name, theirs in networks(peer).items():
+        parameters = list(theirs.parameters())
+        for index, (a, b) in enumerate(zip(layers_of(name, state), parameters, strict=True)):
             np.testing.assert_allclose(
-                a.detach().numpy(), b.detach().numpy(), err_msg=where, **TIGHT
+                a, b.detach().numpy(), err_msg=f"{name}, tensor {index}", **TIGHT
             )
-            # At a delay step the peer's actor loss adds to its critics' gradients, unused.
-            if name == "actor" if policy_delay == 1 else name in ("critic1", "critic2"):
-                np.testing.assert_allclose(
-                    a.grad.numpy(), b.grad.numpy(), err_msg=f"gradient of {where}", **TIGHT
-                )
+        # At a delay step the peer's actor loss adds to its critics' gradients, unused.
+        if name == "actor" if policy_delay == 1 else name in ("critic1", "critic2"):
+            for index, (a, b) in enumerate(zip(layers_of(name, slopes), parameters, strict=True)):
+                where = f"gradient of {name}, tensor {index}"
+                np.testing.assert_allclose(a, b.grad.numpy(), err_msg=where, **TIGHT)
 
 
 def test_many_updates_stay_together(monkeypatch):
     ours, peer = make_pair("relu", 2)
     for _ in range(20):
         update_both(ours, peer, monkeypatch)
-    for mine, theirs in networks(ours, peer).values():
-        for a, b in zip(mine.parameters(), theirs.parameters(), strict=True):
-            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-3, atol=1e-5)
+    state = ours.actor.state() | ours.critics.state()
+    for name, theirs in networks(peer).items():
+        for a, b in zip(layers_of(name, state), theirs.parameters(), strict=True):
+            np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-3, atol=1e-5)

@@ -73,8 +73,9 @@ def test_a_checkpoint_holds_all_six_networks_and_both_optimisers_under_their_nam
         for target in ("", "_target"):
             assert f"{network}{target}.0.weight" in names
             assert f"{network}{target}.2.bias" in names
-    for moment in ("step", "exp_avg", "exp_avg_sq"):
-        assert f"actor_adam.0.weight.{moment}" in names
+    assert {"actor_adam.step", "critic_adam.step"} <= names
+    for moment in ("exp_avg", "exp_avg_sq"):
+        assert f"actor_adam.actor.0.weight.{moment}" in names
         assert f"critic_adam.critic2.2.bias.{moment}" in names
     assert "generator.smoothing" in names
 

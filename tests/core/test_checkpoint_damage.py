@@ -100,7 +100,7 @@ def test_a_torch_file_by_the_name_of_a_checkpoint_is_refused(tmp_path: Path) -> 
     import torch
 
     path = tmp_path / "agent.safetensors"
-    torch.save(make_agent().actor.state_dict(), path)
+    torch.save({"weight": make_agent().actor.online.flat}, path)
     assert "not a readable checkpoint" in refusal(path)
 
 

@@ -95,8 +95,9 @@ def test_both_learning_rates_fall_linearly_to_their_final_share(
 
     def note(self: TD3, share: float) -> None:
         original(self, share)
-        rates = [o.param_groups[0]["lr"] for o in (self.actor_optimizer, self.critic_optimizer)]
-        assert rates == [share * self.tunables.actor_lr, share * self.tunables.critic_lr]
+        rates = [float(self.actor.lr), float(self.critics.lr)]
+        wanted = [share * self.tunables.actor_lr, share * self.tunables.critic_lr]
+        assert rates == pytest.approx(wanted, rel=1e-6)
         shares.append(share)
 
     monkeypatch.setattr(TD3, "set_lr_share", note)

@@ -21,6 +21,7 @@ def start(window, threshold: float | None, **values) -> None:
             env_steps=0,
             device="cpu",
             threads=1,
+            products="MKL",
             reward_threshold=threshold,
         )
     )

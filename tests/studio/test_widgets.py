@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.fields import NumberBox, from_slider, to_slider
 from studio.live_panel import LivePanel
-from studio.series import Series
+from studio.series import CAPACITY, Series
 from studio.status_line import in_words
 from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.events import Tuned
@@ -171,6 +171,38 @@ def test_rows_appended_one_by_one_or_at_once_are_the_same():
     many.append(rows)
     assert np.array_equal(one.rows(), many.rows())
     assert one.nearest(10.4) == 10
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=500),
+    st.integers(1, 70),
+)
+def test_a_series_beyond_its_capacity_keeps_the_extremes_of_all_it_was_given(values, piece):
+    series = Series(("x", "y"), capacity=16)
+    rows = np.column_stack((np.arange(len(values)), values))
+    for begin in range(0, len(values), piece):
+        series.append(rows[begin : begin + piece])
+    assert len(series) <= 16
+    # The last few wait until their cell is full.
+    whole = len(values) // series.rows_each * series.rows_each
+    assert len(series) == whole // series.rows_each
+    known = [v for v in values[:whole] if np.isfinite(v)]
+    _, y = series.curve("y", -np.inf, np.inf, 1000)
+    if known:
+        assert (y.min(), y.max()) == (min(known), max(known))
+    assert list(series.column("x")) == list(range(series.rows_each - 1, whole, series.rows_each))
+
+
+def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():
+    series = Series(("x", "y"))
+    for begin in range(0, 1_000_000, 50_000):
+        x = np.arange(begin, begin + 50_000)
+        series.append(np.column_stack((x, np.sin(x / 1e5))))
+    assert len(series) <= CAPACITY
+    assert series._cells.nbytes <= 3 * 2 * 8 * CAPACITY
+    assert series.rows_each == 16
+    mean = np.sin(np.arange(1_000_000) / 1e5).reshape(-1, 16).mean(axis=1)
+    np.testing.assert_allclose(series.column("y"), mean, atol=1e-9)
 
 
 def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtbot):

@@ -1,0 +1,104 @@
+"""The replay memory of a run on disk: an image of its ring, of which only what is new is written.
+
+A checkpoint needs the transitions it was learning from. They lie in one file beside it, written
+just before it. What an older checkpoint still counts on is not touched by that as long as no more
+than the ring's ``slack`` is added between two of them. Check sums, kept in the checkpoint, tell
+later whether the file still holds what it held then.
+"""
+
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.errors import RequestError
+from td3core.replay import ReplayBuffer
+
+BLOCK = 1024
+"""Rows that share a check sum."""
+
+Sums = NDArray[np.uint32]
+
+
+class MemoryFile:
+    """Writes a replay memory to its file, and reads it back."""
+
+    def __init__(self, path: Path, memory: ReplayBuffer) -> None:
+        self._path, self._memory = path, memory
+        self._written = 0
+        self._sums: Sums = np.zeros(-(-len(memory.rows) // BLOCK), np.uint32)
+
+    def save(self) -> Sums:
+        """Write what was stored since the last time; return the check sums of all blocks.
+
+        Raises:
+            OSError: the file cannot be written; what it held of older transitions still counts.
+        """
+        memory, ring = self._memory, len(self._memory.rows)
+        first = max(self._written, memory.stored - ring)
+        if first < memory.stored:
+            begin, end = first % ring, (memory.stored - 1) % ring + 1
+            stretches = [(begin, end)] if begin < end else [(begin, ring), (0, end)]
+            self._write(stretches)
+            for stretch in stretches:
+                self._sum_up(*stretch)
+            self._written = memory.stored
+        return self._sums.copy()
+
+    def load(self, stored: int, sums: Sums) -> None:
+        """Fill the memory with the transitions it held when ``stored`` had been added.
+
+        Raises:
+            RequestError: the file is missing, too short, or not what it was then.
+        """
+        memory, ring = self._memory, len(self._memory.rows)
+        filled = min(stored, ring)
+        wanted = filled * memory.rows.shape[1] * memory.rows.itemsize
+        try:
+            with self._path.open("rb") as file:
+                if filled and file.readinto(_bytes_of(memory.rows[:filled])) != wanted:
+                    raise RequestError(f"{self._path.name} is shorter than it was.")
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            raise RequestError(f"{self._path.name} cannot be read: {reason}.") from problem
+        memory.stored = stored
+        self._check(sums)
+        self._written, self._sums = stored, sums.astype(np.uint32)
+
+    def _write(self, stretches: list[tuple[int, int]]) -> None:
+        rows = self._memory.rows
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(self._path, flags, 0o644), "r+b", buffering=0) as file:
+            for begin, end in stretches:
+                file.seek(begin * rows.shape[1] * rows.itemsize)
+                data = _bytes_of(rows[begin:end])
+                while data:
+                    data = data[file.write(data) :]
+            os.fsync(file.fileno())
+
+    def _sum_up(self, begin: int, end: int) -> None:
+        """Sum up every block that rows of this stretch lie in."""
+        for block in range(begin // BLOCK, -(-end // BLOCK)):
+            self._sums[block] = self._sum(block)
+
+    def _sum(self, block: int) -> int:
+        return zlib.crc32(_bytes_of(self._memory.rows[block * BLOCK : (block + 1) * BLOCK]))
+
+    def _check(self, sums: Sums) -> None:
+        """Compare every block whose rows can all be sampled; the others may have moved on."""
+        memory, ring = self._memory, len(self._memory.rows)
+        places = np.arange(memory.stored - memory.size, memory.stored) % ring
+        sampled = np.zeros(len(self._sums) * BLOCK, bool)
+        sampled[places] = True
+        # Of the last block only the rows that there are.
+        sampled[ring:] = True
+        whole = np.flatnonzero(sampled.reshape(-1, BLOCK).all(axis=1)).tolist()
+        same = len(sums) == len(self._sums) and all(self._sum(b) == sums[b] for b in whole)
+        if not same or not np.isfinite(memory.rows[places]).all():
+            raise RequestError(f"{self._path.name} no longer holds what this checkpoint needs.")
+
+
+def _bytes_of(rows: NDArray[np.float32]) -> memoryview:
+    return rows.data.cast("B")

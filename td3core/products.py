@@ -1,0 +1,70 @@
+"""Which of torch's two fp32 matrix products is the faster one on this processor.
+
+Torch multiplies through MKL, or through oneDNN when told that less than fp32 would do. On some
+AMD processors MKL takes its slower path and oneDNN is twice as fast, still in true fp32. With AMX
+units oneDNN really rounds to bf16. So both are timed and the result is checked, once for each run.
+"""
+
+import time
+
+import torch
+from torch import Tensor
+
+USUAL, OTHER = "MKL", "oneDNN"
+
+_FLAG = {USUAL: "none", OTHER: "bf16"}
+
+CLEARLY_FASTER = 1.3
+"""The other product has to win by this factor: a close race would be decided by chance, and two
+runs with the same seed would differ in their last bits."""
+
+MOST_ERROR = 4.0
+"""The other product's error may be this many times the usual one's. Rounding to bf16 makes it
+thousands."""
+
+# Below, a product is over before the difference shows; above, timing it would take seconds.
+_SMALLEST, _LARGEST = 64, 512
+_ROUNDS = 40
+
+
+def use(name: str) -> None:
+    """Let torch multiply this way from now on, in the whole process."""
+    torch.backends.mkldnn.matmul.fp32_precision = _FLAG[name]  # type: ignore[attr-defined]
+
+
+def choose(batch: int, width: int) -> str:
+    """Use the fastest exact product for (batch, width) times (width, width); return its name."""
+    use(USUAL)
+    both = torch._C.has_mkl and torch._C._has_mkldnn
+    if not both or min(batch, width) < _SMALLEST:
+        return USUAL
+    batch, width = min(batch, _LARGEST), min(width, _LARGEST)
+    source = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(n, width, generator=source) for n in (batch, width))
+    if torch.equal(_product(USUAL, a, b), _product(OTHER, a, b)):
+        chosen = USUAL  # This processor has but one.
+    else:
+        # Of many single products the quickest: whatever else runs here interrupts some, not all.
+        rounds = [(_seconds(USUAL, a, b), _seconds(OTHER, a, b)) for _ in range(_ROUNDS)]
+        usual, other = (min(times) for times in zip(*rounds, strict=True))
+        faster = usual > CLEARLY_FASTER * other
+        exact = faster and _error(OTHER, a, b) <= MOST_ERROR * _error(USUAL, a, b)
+        chosen = OTHER if exact else USUAL
+    use(chosen)
+    return chosen
+
+
+def _product(name: str, a: Tensor, b: Tensor) -> Tensor:
+    use(name)
+    return torch.mm(a, b)
+
+
+def _seconds(name: str, a: Tensor, b: Tensor) -> float:
+    use(name)
+    began = time.perf_counter()
+    torch.mm(a, b)
+    return time.perf_counter() - began
+
+
+def _error(name: str, a: Tensor, b: Tensor) -> float:
+    return float((_product(name, a, b).double() - a.double() @ b.double()).abs().max())

@@ -1,0 +1,185 @@
+"""How fast it learns, what the window costs, and how that compares with stable-baselines3's TD3.
+
+    .venv/bin/python tests/benchmarks/speed.py [--quick] [--json FILE]
+
+Everything is measured on one machine in one run: one torch thread, fp32, batch 256, two hidden
+layers of 256. Ours and the peer alternate, each measurement in a fresh process, and medians are
+printed as Markdown tables. Takes about fifteen minutes; ``--quick`` about four.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks import speed_parts as parts
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+ENVIRONMENTS = ("Pendulum-v1", "BipedalWalker-v3", "HalfCheetah-v5", "Walker2d-v5")
+
+
+def apart(measure: Callable[..., Any], *arguments: Any) -> Any:
+    """Measure in a process of its own, on one thread."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(measure, arguments)
+
+
+def medians(rounds: int, *measures: tuple[Any, ...]) -> list[dict[str, float]]:
+    """Take turns between measurements, so that a slow minute of the machine meets all of them."""
+    found: list[list[dict[str, float]]] = [[] for _ in measures]
+    for _ in range(rounds):
+        for place, measure in zip(found, measures, strict=True):
+            place.append(apart(*measure))
+    return [{key: statistics.median(one[key] for one in each) for key in each[0]} for each in found]
+
+
+def updates(rounds: int) -> dict[str, Any]:
+    """Compare gradient updates with the peer's and with what the matrix products alone allow."""
+    ours, peer, bound = medians(rounds, (parts.our_updates,), (parts.peer_updates,), (parts.bound,))
+    rate, limit = ours["per_s"], bound["per_s"]
+    print("\n| updates/s (24 + 4 inputs) | | |\n|---|---|---|")
+    print(f"| ours | {rate:.0f} | {rate / peer['per_s']:.2f} × the peer |")
+    print(f"| stable-baselines3 | {peer['per_s']:.0f} | |")
+    print(f"| matrix products alone | {limit:.0f} | ours reaches {100 * rate / limit:.0f} % |")
+    return {"ours": rate, "peer": peer["per_s"], "bound": limit}
+
+
+def steps(rounds: int, count: int) -> dict[str, Any]:
+    """Compare whole environment steps per second, once learning, and the memory they take."""
+    found = {}
+    print("\n| environment steps/s | ours | stable-baselines3 | ratio | peak MB, ours | peer's |")
+    print("|---|---|---|---|---|---|")
+    for env in ENVIRONMENTS:
+        ours, peer = medians(rounds, (parts.our_steps, env, count), (parts.peer_steps, env, count))
+        a, b = ours["per_s"], peer["per_s"]
+        memory = f"{ours['peak_mb']:.0f} | {peer['peak_mb']:.0f}"
+        print(f"| {env} | {a:.0f} | {b:.0f} | {a / b:.2f} | {memory} |")
+        found[env] = {"ours": ours, "peer": peer}
+    return found
+
+
+def growth() -> dict[str, Any]:
+    """Show that nothing grows with the steps but the replay memory, which is what it says."""
+    found = apart(parts.cost_by_fill)
+    print("\n| transitions in memory | ms for one sample and update | replay memory, MB resident |")
+    print("|---|---|---|")
+    for fill, row in found.items():
+        print(f"| {fill:,} | {row['ms']:.2f} | {row['resident_mb']:.0f} |")
+    return dict(found)
+
+
+def window(seconds: float, rounds: int) -> dict[str, Any]:
+    """Compare a run without a window, under plots, and under plots and a replay."""
+    names = ("headless", "window with plots", "window, plots and replay")
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for _ in range(rounds):
+        found[names[0]].append(
+            {"steps_per_s": apart(parts.our_steps, "BipedalWalker-v3", int(150 * seconds))["per_s"]}
+        )
+        found[names[1]].append(in_window(seconds, "--no-replay"))
+        found[names[2]].append(in_window(seconds))
+    base = statistics.median(one["steps_per_s"] for one in found[names[0]])
+    print("\n| BipedalWalker-v3 | steps/s | tax | frames/s | warm-up gap p99/max ms | learning |")
+    print("|---|---|---|---|---|---|")
+    for name, runs in found.items():
+        rate = statistics.median(one["steps_per_s"] for one in runs)
+        row = f"| {name} | {rate:.0f} | {100 * (1 - rate / base):.0f} %"
+        print(row + " | " + " | ".join(window_columns(runs)) + " |")
+    return found
+
+
+def window_columns(runs: list[dict[str, Any]]) -> list[str]:
+    """Return frames/s and the gaps of each phase: the median of p99, the largest of all."""
+    if "warm-up" not in runs[0]:
+        return ["", "", ""]
+    columns = [f"{statistics.median(one['frames_per_s'] for one in runs):.0f}"]
+    for phase in ("warm-up", "learning"):
+        p99 = statistics.median(one[phase]["p99"] for one in runs)
+        columns.append(f"{p99:.0f} / {max(one[phase]['max'] for one in runs):.0f}")
+    return columns
+
+
+def in_window(seconds: float, *options: str) -> dict[str, Any]:
+    """Run the benchmark of the window and return its figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "figures.json"
+        command = [sys.executable, str(HERE / "window_gaps.py"), "--no-eval", "--json", str(target)]
+        command += ["--seconds", str(seconds), "--warm-up", "20000", *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment())
+        return dict(json.loads(target.read_text()))
+
+
+def launch(rounds: int) -> dict[str, float]:
+    """Time from starting the program to a window that has painted itself and takes events."""
+    found = []
+    for _ in range(rounds + 1):
+        command = [sys.executable, "-m", "tests.benchmarks.launch"]
+        said = subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=ROOT, env=environment()
+        )
+        found.append(json.loads(said.stdout))
+    warm = {key: statistics.median(one[key] for one in found[1:]) for key in found[0]}
+    print(f"\nLaunch to usable window, warm: {warm['seconds']:.2f} s (torch loaded: no)")
+    assert not warm["torch"], "torch was imported before the window showed"
+    return warm
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a child process: no display, one thread for torch."""
+    return {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+
+
+def machine() -> dict[str, Any]:
+    """Say what this was measured on."""
+    import torch
+
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = [x for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
+        model = lines[0].split(":")[1].strip() if lines else model
+    return {
+        "processor": f"{model}, {os.cpu_count()} cores, {torch.backends.cpu.get_cpu_capability()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter runs")
+    parser.add_argument("--json", type=Path, help="write all figures there")
+    parser.add_argument("--only", nargs="*", default=[], help="updates, steps, growth, ...")
+    asked = parser.parse_args()
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    rounds, count, seconds = (2, 600, 10.0) if asked.quick else (5, 2000, 25.0)
+    measures: dict[str, Callable[[], Any]] = {
+        "updates": lambda: updates(rounds),
+        "steps": lambda: steps(3 if rounds > 3 else 1, count),
+        "growth": growth,
+        "window": lambda: window(seconds, 3 if rounds > 3 else 1),
+        "launch": lambda: launch(rounds),
+    }
+    about = machine()
+    print(f"{about['processor']}; Python {about['python']}, torch {about['torch']}, one thread")
+    found: dict[str, Any] = {"machine": about}
+    for name, measure in measures.items():
+        if not asked.only or name in asked.only:
+            found[name] = measure()
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

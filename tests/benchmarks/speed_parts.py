@@ -1,0 +1,267 @@
+"""The measurements of ``speed.py``, each made to run alone in a fresh process."""
+
+import itertools
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+OBS, ACT, BATCH, WIDTH = 24, 4, 256, 256
+LEARNING_STARTS = 300
+TASK: dict[str, Any] = {
+    "learning_starts": LEARNING_STARTS,
+    "batch_size": BATCH,
+    "actor_hidden": (WIDTH, WIDTH),
+    "critic_hidden": (WIDTH, WIDTH),
+    "threads": 1,
+    "eval_interval": 0,
+    "checkpoint_interval": 0,
+}
+
+
+def peak_mb() -> float:
+    """Return the largest resident size this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def resident_mb() -> float:
+    """Return the resident size of this process."""
+    import psutil
+
+    return float(psutil.Process().memory_info().rss) / 2**20
+
+
+def rate(work: Callable[[], object], repeats: int = 60, rounds: int = 7) -> float:
+    """Return how often a second ``work`` is done: the median over rounds, warmed up."""
+    for _ in range(20):
+        work()
+    found = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        for _ in range(repeats):
+            work()
+        found.append(repeats / (time.perf_counter() - began))
+    return statistics.median(found)
+
+
+def our_agent(fill: int = 50_000) -> tuple[Any, Any, Callable[[], None]]:
+    """Return an agent, a memory with that many transitions, and one sample and update."""
+    import torch
+
+    from td3core import products
+    from td3core.agent import TD3
+    from td3core.config import make_settings
+    from td3core.replay import ReplayBuffer
+
+    torch.set_num_threads(1)
+    products.choose(BATCH, WIDTH)
+    config, tunables = make_settings({"env": "none", **TASK})
+    agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
+    source = np.random.default_rng(0)
+    more(memory, fill, source)
+
+    def work() -> None:
+        agent.update(memory.sample(source, BATCH))
+        if agent.updates % 50 == 0:
+            agent.take_metrics()
+
+    return agent, memory, work
+
+
+def more(memory: Any, count: int, source: np.random.Generator) -> None:
+    """Add transitions drawn at random."""
+    for begin in range(0, count, 10_000):
+        size = min(10_000, count - begin)
+        draw = source.standard_normal((size, 2 * OBS + ACT), np.float32)
+        for row in draw:
+            memory.add(row[:OBS], row[OBS : OBS + ACT], 0.5, row[OBS + ACT :], False)
+
+
+def our_updates() -> dict[str, float]:
+    """Sample and update, ours."""
+    return {"per_s": rate(our_agent()[2])}
+
+
+def peer_updates() -> dict[str, float]:
+    """Sample and update, stable-baselines3."""
+    import torch
+    from gymnasium.spaces import Box
+    from stable_baselines3.common.logger import configure
+
+    torch.set_num_threads(1)
+    model = peer_model("BipedalWalker-v3", 50_000)
+    model.set_logger(configure(None, []))
+    source = np.random.default_rng(0)
+    assert isinstance(model.observation_space, Box)
+    for _ in range(50_000):
+        row = source.standard_normal((2, 1, OBS), np.float32)
+        action = source.standard_normal((1, ACT), np.float32)
+        done = np.zeros(1)
+        model.replay_buffer.add(row[0], row[1], action, done, done, [{}])
+    return {"per_s": rate(lambda: model.train(gradient_steps=1, batch_size=BATCH))}
+
+
+class BareProducts:
+    """Nothing but the matrix products that an update of TD3 cannot do without."""
+
+    def __init__(self) -> None:
+        self.critics, self.q1 = layers(2, OBS + ACT, 1), layers(1, OBS + ACT, 1)
+        self.actor = layers(1, OBS, ACT)
+        self.critic_gradient = [weight.clone() for _, weight, _ in self.critics]
+        self.actor_gradient = [weight.clone() for _, weight, _ in self.actor]
+        self.action_weight, self.action_slope = matrix(1, WIDTH, ACT), matrix(1, BATCH, ACT)
+
+    def critic_step(self) -> None:
+        for net in (self.actor, self.critics, self.critics):  # π'(s'), Q'(s', ã), Q(s, a)
+            forward(net)
+        gradient(self.critics, self.critic_gradient)
+        down(self.critics)
+
+    def actor_step(self) -> None:
+        for net in (self.actor, self.q1):  # π(s), Q1(s, π(s))
+            forward(net)
+        down(self.q1)
+        multiply(self.q1[0][2], self.action_weight, self.action_slope)
+        gradient(self.actor, self.actor_gradient)
+        down(self.actor)
+
+    def two_updates(self) -> None:
+        """The policy delay is two: one of them moves the actor."""
+        self.critic_step()
+        self.critic_step()
+        self.actor_step()
+
+
+def matrix(*shape: int) -> Any:
+    """Return random numbers."""
+    import torch
+
+    return torch.randn(shape)
+
+
+def multiply(a: Any, b: Any, out: Any) -> None:
+    """Multiply a stack of matrices."""
+    import torch
+
+    torch.bmm(a, b, out=out)
+
+
+def layers(members: int, inputs: int, outputs: int) -> list[tuple[Any, Any, Any]]:
+    """Return inputs, weights and outputs of each layer of stacked perceptrons."""
+    widths = (inputs, WIDTH, WIDTH, outputs)
+    return [
+        (matrix(members, BATCH, n), matrix(members, m, n), matrix(members, BATCH, m))
+        for n, m in itertools.pairwise(widths)
+    ]
+
+
+def forward(net: list[tuple[Any, Any, Any]]) -> None:
+    """Multiply the inputs of each layer by its weights."""
+    for x, weight, out in net:
+        multiply(x, weight.mT, out)
+
+
+def gradient(net: list[tuple[Any, Any, Any]], into: list[Any]) -> None:
+    """Multiply slopes by inputs, for the gradient of each weight."""
+    for (x, _, out), weight in zip(net, into, strict=True):
+        multiply(out.mT, x, weight)
+
+
+def down(net: list[tuple[Any, Any, Any]]) -> None:
+    """Multiply slopes by weights, from the last layer to the first."""
+    for x, weight, out in net[1:]:
+        multiply(out, weight, x)
+
+
+def bound() -> dict[str, float]:
+    """Updates a second if there were nothing but matrix products."""
+    import torch
+
+    from td3core import products
+
+    torch.set_num_threads(1)
+    products.choose(BATCH, WIDTH)
+    return {"per_s": 2 * rate(BareProducts().two_updates, repeats=30)}
+
+
+def our_steps(env: str, count: int) -> dict[str, float]:
+    """Environment steps a second, learning, ours."""
+    from td3core.config import make_settings
+    from td3core.control import Control
+    from td3core.events import Ended
+    from td3core.loop import train
+
+    values = {"env": env, "steps": LEARNING_STARTS + count, **TASK}
+    with tempfile.TemporaryDirectory() as folder:
+        ended = train(*make_settings(values), Control(), lambda event: None, Path(folder))
+    assert isinstance(ended, Ended), ended
+    assert ended.steps_per_s
+    return {"per_s": ended.steps_per_s, "peak_mb": peak_mb()}
+
+
+def peer_model(env: str, buffer_size: int) -> Any:
+    """Return stable-baselines3's TD3 with our settings."""
+    import gymnasium as gym
+    from stable_baselines3 import TD3
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    made = gym.make(env)
+    shape = made.action_space.shape
+    assert shape is not None
+    return TD3(
+        "MlpPolicy",
+        made,
+        learning_rate=3e-4,
+        buffer_size=buffer_size,
+        learning_starts=LEARNING_STARTS,
+        batch_size=BATCH,
+        train_freq=(1, "step"),
+        gradient_steps=1,
+        action_noise=NormalActionNoise(np.zeros(shape), 0.1 * np.ones(shape)),
+        policy_kwargs={"net_arch": [WIDTH, WIDTH]},
+        device="cpu",
+        seed=0,
+    )
+
+
+def peer_steps(env: str, count: int) -> dict[str, float]:
+    """Environment steps a second, learning, stable-baselines3."""
+    import torch
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    torch.set_num_threads(1)
+    began = [0.0]
+
+    class Watch(BaseCallback):
+        def _on_step(self) -> bool:
+            if self.num_timesteps == LEARNING_STARTS:
+                began[0] = time.perf_counter()
+            return True
+
+    model = peer_model(env, 1_000_000)
+    model.learn(LEARNING_STARTS + count, callback=Watch())
+    return {"per_s": count / (time.perf_counter() - began[0]), "peak_mb": peak_mb()}
+
+
+def cost_by_fill() -> dict[int, dict[str, float]]:
+    """Milliseconds of one sample and update, and resident memory, as the replay memory fills."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    before = resident_mb()
+    _, memory, work = our_agent(fill=0)
+    rate_of_nothing = resident_mb()
+    found = {}
+    source = np.random.default_rng(1)
+    for fill in (10_000, 100_000, 1_000_000):
+        more(memory, fill - memory.size, source)
+        resident = resident_mb() - rate_of_nothing
+        found[fill] = {"ms": 1000 / rate(work), "resident_mb": resident}
+    assert rate_of_nothing >= before
+    return found
