@@ -141,6 +141,8 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
         box = NumberBox(spec, whole=False)
         return Field(box, box.value, box.setValue)
     edit = QLineEdit()
+    if isinstance(default, str):
+        return Field(edit, edit.text, edit.setText)
     return Field(
         edit,
         lambda: parse_value(name, edit.text()),

@@ -35,6 +35,7 @@ from td3core.errors import RequestError
 from td3core.runs import step_checkpoint
 
 _LAYOUT_VERSION = 1
+_OWN = "own_environments"
 _ACTIONS = (
     # name, text, icon, shortcut, tooltip
     ("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_docks()
         self._connect()
+        self.setup.environment.show_remembered(_texts(settings.value(_OWN)))
         self.live.show_tunables(self.setup.chosen_tunables(), as_defaults=True)
         self._on_state(RunState.IDLE)
         self._restore_layout()
@@ -171,6 +173,7 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
         self.setup.advanced_toggled.connect(self._make_room_for_advanced)
         self.setup.refused.connect(partial(self.banner.show_message, "error"))
+        self.setup.environment.remembered_changed.connect(partial(self._settings.setValue, _OWN))
         self.live.tunables_edited.connect(self._tune)
         self.live.refused.connect(partial(self.banner.show_message, "error"))
         self.plots.message.connect(partial(self.banner.show_message, "error"))
@@ -234,6 +237,7 @@ class MainWindow(QMainWindow):
     def _on_run_started(self, event: events.Started) -> None:
         self._title.setText(f"{event.config.env}  ·  {event.run.name}")
         self.setup.welcome.hide()
+        self.setup.environment.remember(event.config.env)
         self.replay.set_current_run(event.run)
 
     @Slot(object)
@@ -306,6 +310,7 @@ class MainWindow(QMainWindow):
             return
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("layout", self.saveState(_LAYOUT_VERSION))
+        self.setup.environment.close_helpers()
         self.replay.close_player()
         super().closeEvent(event)
         self.closed.emit()
@@ -326,6 +331,11 @@ class MainWindow(QMainWindow):
             QMessageBox.StandardButton.Yes,
         )
         return answer == QMessageBox.StandardButton.Yes
+
+
+def _texts(value: object) -> list[str]:
+    """Read a list of texts from the settings, where a list of one is stored as a text."""
+    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
 
 
 def _scrolling(content: QWidget) -> QScrollArea:

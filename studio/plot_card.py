@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QTextDocumentFragment
 from PySide6.QtWidgets import (
@@ -24,8 +22,9 @@ from PySide6.QtWidgets import (
 )
 
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
+from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
-from studio.series import Numbers, Series
+from studio.series import Series
 from studio.theme import Theme
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
@@ -70,6 +69,7 @@ class PlotCard(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._name, self._title = name, title
         self._shown: list[tuple[Curve, Series]] = []
+        self._drawn: list[Curve] = []
         self._tools: dict[QToolButton, str] = {}
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
@@ -78,9 +78,12 @@ class PlotCard(QWidget):
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.level = Level()
         self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
         self._hair = pg.InfiniteLine(angle=90, movable=False)
         self._hair.hide()
+        # A goal far above what is reached must not squeeze the curves to the bottom.
+        self.plot.addItem(self.level, ignoreBounds=True)
         self.plot.addItem(self.marks, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
@@ -172,7 +175,7 @@ class PlotCard(QWidget):
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
-        drawn = []
+        drawn: list[Curve] = []
         for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
             striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
@@ -182,6 +185,7 @@ class PlotCard(QWidget):
                 drawn.append(curve)
         self._show_axes(bool(drawn))
         self.marks.setXVals(list(marks))
+        self._drawn = drawn
         self._legend.setText(self._legend_text(drawn))
         if steps:
             self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
@@ -221,9 +225,10 @@ class PlotCard(QWidget):
                 item.setSymbolPen(None)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
+        self.level.set_colour(theme.muted)
         for button, icon in self._tools.items():
             button.setIcon(theme.icon(icon, theme.muted))
-        self._legend.setText(self._legend_text([curve for curve, s in self._shown if len(s)]))
+        self._legend.setText(self._legend_text(self._drawn))
 
     def _legend_text(self, curves: Sequence[Curve]) -> str:
         parts = [
@@ -240,7 +245,11 @@ class PlotCard(QWidget):
     # Reading ------------------------------------------------------------------------------------
 
     def show_readout(
-        self, x: float, values: Sequence[tuple[Curve, float]], marker: Marker | None
+        self,
+        x: float,
+        values: Sequence[tuple[Curve, float]],
+        marker: Marker | None,
+        note: str = "",
     ) -> None:
         """Show the crosshair at ``x``, and beside it the values there."""
         self._hair.setPos(x)
@@ -252,6 +261,8 @@ class PlotCard(QWidget):
             for curve, value in values
             if math.isfinite(value)
         ]
+        if note:
+            lines.append(note)
         if marker is not None:
             lines.append(f'<span style="color:{self._theme.marker}">┊</span> {marker.text}')
         self._readout.setText("<br>".join(lines))
@@ -317,34 +328,3 @@ class PlotCard(QWidget):
                 write_picture(self.plot, path, self._title)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
-
-
-def stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
-    """Say for each point whether it is joined to the next, for a curve above ``depth`` others.
-
-    Of every three stripes the second curve leaves out one and the third two, so that three that
-    coincide are seen in turn. A dashed pen would not do it: its pattern begins anew with every
-    segment, and the segments are a pixel or two long.
-    """
-    joined: NDArray[np.bool_] = np.floor(x / width) % 3 >= depth
-    return joined
-
-
-class ShortAxis(pg.AxisItem):  # type: ignore[misc]
-    """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
-
-    def tickStrings(  # noqa: N802
-        self, values: Sequence[float], scale: float, spacing: float | None
-    ) -> list[str]:
-        """Label these ticks; on a logarithmic axis the values are exponents."""
-        if self.logMode or spacing is None:
-            return [f"{10**value:.0e}".replace("e-0", "e-").replace("e+0", "e") for value in values]
-        return [_short(value * scale, spacing * scale) for value in values]
-
-
-def _short(value: float, spacing: float) -> str:
-    for limit, unit in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
-            decimals = max(0, math.ceil(-math.log10(spacing / limit) - 1e-9)) if spacing else 0
-            return f"{value / limit:.{min(decimals, 3)}f}{unit}"
-    return f"{value:.4g}" if spacing < 1 else f"{value:.0f}"

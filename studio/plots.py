@@ -1,5 +1,6 @@
 """The four plots of a run: what is drawn, and the grid that keeps them in step."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -164,6 +165,7 @@ class PlotGrid(QWidget):
         config = self._model.config
         if self._following:
             next(iter(self._cards.values())).show_steps_to(self._last_step())
+        self._cards["plot_return"].level.show_at(self._model.reward_threshold, "solved at")
         for plot in PLOTS:
             card = self._cards[plot.name]
             if self._following:
@@ -198,7 +200,16 @@ class PlotGrid(QWidget):
                 row = source.nearest(x)
                 if row is not None:
                     values.append((curve, float(source.column(curve.column)[row])))
-            card.show_readout(x, values, self._marker_near(card.plot, x))
+            note = self._success_near(x) if plot.name == "plot_return" else ""
+            card.show_readout(x, values, self._marker_near(card.plot, x), note)
+
+    def _success_near(self, x: float) -> str:
+        """Say how many episodes of the evaluation at ``x`` reached the environment's threshold."""
+        row = self._model.evaluations.nearest(x)
+        success = math.nan if row is None else self._model.evaluations.column("success")[row]
+        if math.isnan(success) or self._model.reward_threshold is None:
+            return ""
+        return f"{success:.0%} of its episodes reach {self._model.reward_threshold:g}"
 
     def _marker_near(self, plot: pg.PlotWidget, x: float) -> Marker | None:
         """Return the live change within a few pixels of ``x``."""

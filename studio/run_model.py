@@ -1,5 +1,6 @@
 """Folds what a run says into what is shown. Owns all shown data; knows no widgets."""
 
+import math
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ class RunModel(QObject):
         self.progress: events.Progress | None = None
         self.episodes = Series(("env_steps", "return", "smoothed", "length"))
         self.training = Series(events.TRAINING_COLUMNS)
-        self.evaluations = Series(("env_steps", "mean", "std"))
+        self.evaluations = Series(("env_steps", "mean", "std", "success"))
+        self.reward_threshold: float | None = None
         self.markers: list[Marker] = []
         self.outcome: events.Ended | events.Failed | None = None
         self._unsaid: dict[int, Marker] = {}
@@ -87,12 +89,7 @@ class RunModel(QObject):
             case events.Progress():
                 self._on_progress(event)
             case events.Evaluated():
-                self.evaluations.append((event.env_steps, event.mean, event.std))
-                best = ", best so far" if event.is_best else ""
-                text = f"Evaluation: {event.mean:.1f} ± {event.std:.1f}{best}"
-                self._say("info", text, event.env_steps)
-                self.evaluated.emit(event)
-                self.curves_changed.emit()
+                self._on_evaluated(event)
             case events.Saved():
                 self._say("info", f"Saved {event.path.name}", event.env_steps)
                 self.checkpoint_saved.emit(event)
@@ -114,6 +111,7 @@ class RunModel(QObject):
         self._reset()
         self.run, self.config = event.run, event.config
         self.device = f"{event.device} × {event.threads}"
+        self.reward_threshold = event.reward_threshold
         how = f"{self.device}, matrix products by {event.products}"
         self._say("info", f"Started {event.run.name} on {how}")
         self.run_started.emit(event)
@@ -131,6 +129,18 @@ class RunModel(QObject):
         self.status_changed.emit()
         if len(event.training) or event.ended:
             self.curves_changed.emit()
+
+    def _on_evaluated(self, event: events.Evaluated) -> None:
+        success = math.nan if event.success is None else event.success
+        self.evaluations.append((event.env_steps, event.mean, event.std, success))
+        best = ", best so far" if event.is_best else ""
+        reach = ""
+        if event.success is not None:
+            reach = f", {event.success:.0%} reach {event.reward_threshold:g}"
+        text = f"Evaluation: {event.mean:.1f} ± {event.std:.1f}{reach}{best}"
+        self._say("info", text, event.env_steps)
+        self.evaluated.emit(event)
+        self.curves_changed.emit()
 
     def _on_tuned(self, event: events.Tuned) -> None:
         for name, old, new in event.changes:

@@ -4,23 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
-from superqt import QCollapsible, QSearchableComboBox
+from superqt import QCollapsible
 
+from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
-from td3core.envs import KNOWN
 from td3core.presets import PLUS, Preset, load_presets
 
 FIRST_ENV = "BipedalWalker-v3"
@@ -31,6 +31,7 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_WIDE = ("env_args",)
 _OWN_PLACE = ("env", "preset", "seed", "steps")
 
 
@@ -47,7 +48,8 @@ class SetupPanel(QWidget):
         self.setObjectName("form_page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._presets = load_presets()
-        self._env = QSearchableComboBox()
+        self.environment = EnvSection(lambda: str(self._fields["env_args"].read()))
+        self._env = self.environment.picker
         self._preset = QComboBox()
         self._variant = QComboBox()
         self._variant.addItems(
@@ -66,12 +68,16 @@ class SetupPanel(QWidget):
             self._fields[name].widget.setObjectName(f"{name}_spin")
         self._shown_env = ""
         self._build()
-        self._fill_environments()
+        self._offer_environments()
         guard_wheel(self)
         self._env.currentTextChanged.connect(self._on_env_text)
         editor = self._env.lineEdit()
         assert editor is not None
         editor.editingFinished.connect(lambda: self._on_env(self._env.currentText()))
+        arguments = self._fields["env_args"].widget
+        assert isinstance(arguments, QLineEdit)
+        arguments.setPlaceholderText('{"xml_file": "/path/to/ant.xml"}')
+        arguments.editingFinished.connect(self.environment.look)
         self._preset.currentTextChanged.connect(self._on_preset)
         self._variant.currentTextChanged.connect(self._on_preset)
         self._env.setCurrentText(FIRST_ENV)
@@ -84,6 +90,7 @@ class SetupPanel(QWidget):
         self.welcome = _note(WELCOME)
         layout.addWidget(self.welcome)
         form = _form()
+        rows = {"env": self.environment, "preset": self._with_menu(self._preset)}
         for name, widget, label, tip in (
             (
                 "env",
@@ -105,7 +112,9 @@ class SetupPanel(QWidget):
             widget.setToolTip(tip)
             widget.setMinimumWidth(60)
             widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            form.addRow(label, self._with_menu(widget) if name == "preset" else widget)
+            form.addRow(label, rows.get(name, widget))
+            if name == "env":
+                form.addRow(self.environment.facts)
         form.addRow(self._about)
         for name in ("seed", "steps"):
             form.addRow(_label(name), self._fields[name].widget)
@@ -133,7 +142,10 @@ class SetupPanel(QWidget):
         form = _form()
         page.setLayout(form)
         for name in self._fields:
-            if name not in _OWN_PLACE:
+            if name in _WIDE:
+                form.addRow(_label(name))
+                form.addRow(self._fields[name].widget)
+            elif name not in _OWN_PLACE:
                 form.addRow(_label(name), self._fields[name].widget)
         box.addWidget(page)
         box.toggled.connect(self.advanced_toggled)
@@ -141,27 +153,13 @@ class SetupPanel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
+        self.environment.set_theme(theme)
         self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
         self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
         self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
 
-    def _fill_environments(self) -> None:
-        """List the known environments by group; what is not installed says how to get it."""
-        model = QStandardItemModel(self)
-        group = ""
-        for known in KNOWN:
-            if known.group != group:
-                group = known.group
-                head = QStandardItem(group)
-                head.setFlags(Qt.ItemFlag.NoItemFlags)
-                model.appendRow(head)
-            item = QStandardItem(known.env_id)
-            if not known.installed:
-                item.setEnabled(False)
-                item.setToolTip(f"Not installed: pip install '{known.package}'")
-            model.appendRow(item)
-        with QSignalBlocker(self._env):
-            self._env.setModel(model)
+    def _offer_environments(self) -> None:
+        self.environment.show_environments(preset.env for preset in self._presets.values())
 
     # Values -------------------------------------------------------------------------------------
 
@@ -192,6 +190,9 @@ class SetupPanel(QWidget):
         env_id = env_id.strip()
         if env_id == self._shown_env and not anew:
             return
+        if env_id != self._shown_env:
+            # Arguments are for one environment.
+            self._write(self._fields["env_args"], "")
         self._shown_env = env_id
         own = [p for p in self._presets.values() if env_id and p.env == env_id]
         # The bundled one is called as its environment, and comes before the user's own.
@@ -205,6 +206,7 @@ class SetupPanel(QWidget):
     def _reload_presets(self, name: str) -> None:
         """Offer what is there now; ``name`` is new, or empty if one has gone."""
         self._presets = load_presets()
+        self._offer_environments()
         if name and self._presets[name].env != self._env.currentText().strip():
             self._env.setCurrentText(self._presets[name].env)
         self._on_env(self._env.currentText(), anew=True)
@@ -219,7 +221,7 @@ class SetupPanel(QWidget):
         self._about.setVisible(bool(chosen))
         values = self._chosen_values()
         for name, field in self._fields.items():
-            if name != "seed":
+            if name != "seed" and (name != "env_args" or name in values):
                 self._write(field, values.get(name, default(name)))
         self.live_defaults_changed.emit(self.chosen_tunables())
 

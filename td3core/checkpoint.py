@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialise
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.env_choice import EnvChoice
 from td3core.envs import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluate import Evaluation
@@ -207,6 +208,8 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
+    # Refuses what is not plain arguments; nothing is made of them here.
+    EnvChoice(info.env_id, info.args)
     for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
         if type(size) is not int or not 0 < size <= largest:
             raise ValueError("sizes of the environment are out of range")

@@ -15,11 +15,14 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from td3core import __version__
+from td3core.cli_check import check_command
+from td3core.cli_values import assignments
 from td3core.config import RunConfig, Tunables, parse_value
 from td3core.control import Control
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
+    from td3core.evaluate import Evaluation
     from td3core.events import Ended
 
 FAILED, WRONG_REQUEST = 1, 2
@@ -81,10 +84,11 @@ def train(
     as_json: AsJson = False,
 ) -> int:
     """Train an agent. Ctrl-C saves and ends cleanly."""
+    from td3core.env_choice import EnvChoice
     from td3core.envs import check_env
     from td3core.presets import compose
 
-    values = _assignments(settings or [])
+    values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
     given = {"seed": seed, "threads": threads}
@@ -95,7 +99,7 @@ def train(
         env = f"{env_module}:{env}"
     # An unknown environment is the likelier slip; say that rather than "no such preset".
     # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
-    env = check_env(env).env_id
+    env = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
     config, tunables = compose(env, preset or [], values)
     return _run(config, tunables, runs_dir, as_json=as_json)
 
@@ -112,9 +116,9 @@ def evaluate_command(
     from td3core.evaluate import evaluate
 
     found = files.load(_checkpoint_path(checkpoint))
-    result = evaluate(found.policy(), found.header.config.env, episodes=episodes, seed=seed)
+    result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
-    _print_evaluation(result, as_json)
+    _print_evaluation(result, found.header.env.reward_threshold, as_json)
     return 0
 
 
@@ -130,9 +134,11 @@ def replay(
     from td3core import checkpoint as files
     from td3core.video import record
 
-    result = record(files.load(_checkpoint_path(checkpoint)), video, episodes=episodes, seed=seed)
-    console.print(f"{sum(result.lengths)} frames written to {escape(str(video))}")
-    _print_evaluation(result, as_json, video=str(video), frames=sum(result.lengths))
+    found = files.load(_checkpoint_path(checkpoint))
+    result = record(found, video, episodes=episodes, seed=seed)
+    frames, threshold = sum(result.lengths), found.header.env.reward_threshold
+    console.print(f"{frames} frames written to {escape(str(video))}")
+    _print_evaluation(result, threshold, as_json, video=str(video), frames=frames)
     return 0
 
 
@@ -175,6 +181,9 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
         table.add_row(escape(s.run.name), f"{s.env_steps:,} of {s.steps:,}", *shown)
     Console(highlight=False).print(table)
     return 0
+
+
+app.command(name="check")(check_command)
 
 
 @app.command()
@@ -250,18 +259,6 @@ def _interrupts_stop(control: Control) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _assignments(texts: list[str]) -> dict[str, Any]:
-    values = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise RequestError(f"--set takes FIELD=VALUE, not {text!r}.")
-        if name.strip() in ("env", "preset"):
-            raise RequestError(f"--set cannot change {name.strip()}; it has a place of its own.")
-        values[name.strip()] = parse_value(name.strip(), value)
-    return values
-
-
 def _checkpoint_path(path: Path) -> Path:
     """Let a run stand for its best checkpoint (its last, if it was never evaluated)."""
     from td3core.runs import RunDirectory, default_runs_dir
@@ -278,13 +275,18 @@ def _checkpoint_path(path: Path) -> Path:
     raise RequestError(f"{path.name} holds no checkpoint yet.")
 
 
-def _print_evaluation(result: Any, as_json: bool, **more: Any) -> None:
+def _print_evaluation(
+    result: "Evaluation", threshold: float | None, as_json: bool, **more: Any
+) -> None:
+    success, episodes = result.success(threshold), len(result.returns)
     if as_json:
         found = {"returns": result.returns, "mean": result.mean, "std": result.std}
-        found |= {"episodes": len(result.returns), "seed": result.seed, "lengths": result.lengths}
+        found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
+        found |= {"success": success, "reward_threshold": threshold}
         print(json.dumps(found | more))
-    else:
-        print(f"return {result.mean:.2f} ± {result.std:.2f} over {len(result.returns)} episodes")
+        return
+    reach = "" if success is None else f", {success:.0%} reach {threshold:g}"
+    print(f"return {result.mean:.2f} ± {result.std:.2f} over {episodes} episodes{reach}")
 
 
 def _refuse(sentence: str) -> int:

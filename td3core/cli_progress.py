@@ -11,6 +11,13 @@ from td3core import events
 from td3core.config import RunConfig
 
 
+def reached(event: events.Evaluated) -> str:
+    """Say how many episodes reached the environment's threshold; nothing if it has none."""
+    if event.success is None:
+        return ""
+    return f", {event.success:.0%} reach {event.reward_threshold:g}"
+
+
 class Narrator:
     """A ``report`` for :func:`td3core.loop.train` that writes to a console."""
 
@@ -56,7 +63,7 @@ class Narrator:
                 )
             case events.Evaluated():
                 best = "  best so far" if event.is_best else ""
-                result = f"{event.mean:9.2f} ± {event.std:.2f}"
+                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached(event)}"
                 self._say(f"step {event.env_steps:>9,}  return {result}{best}")
             case events.Warned():
                 self._say(f"Warning: {event.message}")

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
+from td3core.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.settings import (
     Spec,
@@ -170,6 +171,19 @@ class RunConfig:
 
     env: str = setting(
         label="Environment", help="Identifier of a Gymnasium environment with a continuous action."
+    )
+    env_args: str = setting(
+        "",
+        label="Environment arguments",
+        help="A JSON object of arguments the environment is made with, for instance"
+        ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
+        ' {"max_episode_steps": 500}. Empty for none.',
+    )
+    env_check: bool = setting(
+        True,
+        label="Check environment",
+        help="Before the first step, an environment that is not one of the known ones is tried for"
+        " a moment: finite observations of the announced size, repeatable episodes that end.",
     )
     preset: str = setting("", label="Preset", help="The preset these settings came from.")
     seed: int = setting(
@@ -329,6 +343,12 @@ class RunConfig:
         check_fields(self)
         if not self.env.strip():
             raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
+        object.__setattr__(self, "env_args", self.choice.args)
+
+    @property
+    def choice(self) -> EnvChoice:
+        """The environment and the arguments it is made with."""
+        return EnvChoice(self.env, self.env_args)
 
     @property
     def torch_threads(self) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from td3core.catalogue import KNOWN, KnownEnv
 from td3core.config import default_threads
-from td3core.envs import KNOWN
 from td3core.runs import default_runs_dir, versions
 
 _DRAW_ONCE = """
@@ -42,7 +42,7 @@ def examine() -> Iterator[Finding]:
         members = [known for known in KNOWN if known.group == group]
         first = members[0]
         if not first.installed:
-            yield Finding(group, f"missing; pip install '{first.package}'", False)
+            yield _not_there(first)
             continue
         yield Finding(group, f"{len(members)} environments", True)
         yield _draws(first.env_id)
@@ -53,6 +53,14 @@ def _package(name: str, purpose: str) -> Finding:
         return Finding(name, version(name), True)
     except PackageNotFoundError:
         return Finding(name, f"missing: {purpose}", False)
+
+
+def _not_there(known: KnownEnv) -> Finding:
+    """Gymnasium's own simulators come with the studio; others only when asked for."""
+    command = f"pip install '{known.package}'"
+    if known.registered_by:
+        return Finding(known.group, f"not installed (optional); {command}")
+    return Finding(known.group, f"missing; {command}", False)
 
 
 def _accelerator() -> Finding:

@@ -1,8 +1,8 @@
-"""Environments: what is known, what is usable, and the one view an agent has of any of them."""
+"""Environments: making them, and the one view an agent has of any of them."""
 
 import importlib
-import importlib.util
 import os
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from td3core import simulators
+from td3core.catalogue import KNOWN, find_known
+from td3core.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.settings import unknown_name
 
@@ -24,63 +27,6 @@ Floats = NDArray[np.float32]
 
 DEFAULT_FPS = 30
 """Frames per second of an environment that does not say."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownEnv:
-    """An environment that TD3 is known to suit, and the package that brings it."""
-
-    env_id: str
-    group: str
-    module: str
-    """Module that has to be importable."""
-    package: str
-    """What to install if it is not."""
-
-    @property
-    def installed(self) -> bool:
-        """True if the package that brings it is here (it is not imported to find out)."""
-        return importlib.util.find_spec(self.module) is not None
-
-
-def _family(group: str, module: str, package: str, *ids: str) -> tuple[KnownEnv, ...]:
-    return tuple(KnownEnv(env_id, group, module, package) for env_id in ids)
-
-
-KNOWN: tuple[KnownEnv, ...] = (
-    *_family(
-        "Classic control",
-        "pygame",
-        "gymnasium[classic-control]",
-        "Pendulum-v1",
-        "MountainCarContinuous-v0",
-    ),
-    *_family(
-        "Box2D",
-        "Box2D",
-        "gymnasium[box2d]",
-        "LunarLanderContinuous-v3",
-        "BipedalWalker-v3",
-        "BipedalWalkerHardcore-v3",
-    ),
-    *_family(
-        "MuJoCo",
-        "mujoco",
-        "gymnasium[mujoco]",
-        "InvertedPendulum-v5",
-        "InvertedDoublePendulum-v5",
-        "Reacher-v5",
-        "Pusher-v5",
-        "Swimmer-v5",
-        "Hopper-v5",
-        "Walker2d-v5",
-        "HalfCheetah-v5",
-        "Ant-v5",
-        "Humanoid-v5",
-        "HumanoidStandup-v5",
-    ),
-)
-"""Continuous-control environments of Gymnasium, in the order they are offered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +40,13 @@ class EnvInfo:
     action_high: tuple[float, ...]
     max_episode_steps: int | None
     reward_threshold: float | None
+    args: str = ""
+    """What it was made with (see :class:`~td3core.env_choice.EnvChoice`)."""
+
+    @property
+    def choice(self) -> EnvChoice:
+        """How to make it again."""
+        return EnvChoice(self.env_id, self.args)
 
 
 class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
@@ -135,19 +88,40 @@ def _flat(obs: Any) -> Floats:
     return np.array(obs, dtype=np.float32).ravel()
 
 
-def make_env(env_id: str, *, render: bool = False) -> AgentView:
+def make_env(env: EnvChoice | str, *, render: bool = False) -> AgentView:
     """Make a fresh environment as an agent sees it.
 
     Raises:
-        RequestError: it does not exist, is not installed, or does not suit TD3.
+        RequestError: it does not exist, is not installed, refuses its arguments, or does not suit
+            TD3.
     """
+    choice = env if isinstance(env, EnvChoice) else EnvChoice(env)
     if render:
         prepare_rendering()
+    made = _made(choice, render)
     try:
-        # Not render_mode=None: an environment may not know the word at all.
-        drawing: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
-        env = gym.make(_spec_of(env_id), disable_env_checker=True, **drawing)
-    except gym_error.DependencyNotInstalled as problem:
+        _require_suitable(choice.env_id, made)
+        if render and "rgb_array" not in made.metadata.get("render_modes", ()):
+            raise _cannot_draw(choice.env_id)
+    except RequestError:
+        made.close()
+        raise
+    return AgentView(made)
+
+
+def _made(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
+    env_id, known = choice.env_id, find_known(choice.env_id)
+    # Not render_mode=None: an environment may not know the word at all.
+    given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
+    try:
+        if known is not None:
+            simulators.register(known)
+        simulators.tame_mujoco()
+        made = gym.make(_spec_of(env_id), disable_env_checker=True, **given)
+        return simulators.quieted(known, made)
+    except (gym_error.DependencyNotInstalled, ModuleNotFoundError) as problem:
+        if isinstance(problem, ModuleNotFoundError) and (known is None or known.installed):
+            raise _cannot_be_made(choice, problem) from problem
         raise _not_installed(env_id, problem) from problem
     except RequestError:
         raise
@@ -155,15 +129,7 @@ def make_env(env_id: str, *, render: bool = False) -> AgentView:
         raise _unknown_env(env_id) from problem
     except Exception as problem:
         # Environments are anybody's code, and may raise anything while they are made.
-        raise RequestError(f"{env_id} cannot be made: {_sentence(problem)}") from problem
-    try:
-        _require_suitable(env_id, env)
-        if render and "rgb_array" not in env.metadata.get("render_modes", ()):
-            raise _cannot_draw(env_id)
-    except RequestError:
-        env.close()
-        raise
-    return AgentView(env)
+        raise _cannot_be_made(choice, problem) from problem
 
 
 def _spec_of(env_id: str) -> str | EnvSpec:
@@ -180,30 +146,51 @@ def _spec_of(env_id: str) -> str | EnvSpec:
     return EnvSpec(id=name, entry_point=env_id)
 
 
-def check_env(env_id: str) -> EnvInfo:
+def check_env(env: EnvChoice | str) -> EnvInfo:
     """Make the environment once, see that TD3 can be used on it, and return its sizes.
 
     Raises:
         RequestError: with one sentence that says what TD3 needs and what the environment has.
     """
-    env = make_env(env_id)
+    choice = env if isinstance(env, EnvChoice) else EnvChoice(env)
+    made = make_env(choice)
     try:
-        space = env.env.action_space
-        assert isinstance(space, Box)
-        obs_space = env.env.observation_space
-        assert isinstance(obs_space, Box)
-        spec = env.spec
-        return EnvInfo(
-            env_id=spec.id if spec and ":" not in env_id else env_id,
-            obs_dim=int(np.prod(obs_space.shape)),
-            act_dim=int(np.prod(space.shape)),
-            action_low=tuple(float(v) for v in space.low.ravel()),
-            action_high=tuple(float(v) for v in space.high.ravel()),
-            max_episode_steps=spec.max_episode_steps if spec else None,
-            reward_threshold=spec.reward_threshold if spec else None,
-        )
+        return describe(choice, made)
     finally:
-        env.close()
+        made.close()
+
+
+def describe(choice: EnvChoice, made: AgentView) -> EnvInfo:
+    """Return the sizes and bounds of an environment that has been made."""
+    space, obs_space = made.env.action_space, made.env.observation_space
+    assert isinstance(space, Box)
+    assert isinstance(obs_space, Box)
+    spec = made.spec
+    return EnvInfo(
+        env_id=spec.id if spec and ":" not in choice.env_id else choice.env_id,
+        args=choice.args,
+        obs_dim=int(np.prod(obs_space.shape)),
+        act_dim=int(np.prod(space.shape)),
+        action_low=tuple(float(v) for v in space.low.ravel()),
+        action_high=tuple(float(v) for v in space.high.ravel()),
+        max_episode_steps=spec.max_episode_steps if spec else None,
+        reward_threshold=spec.reward_threshold if spec else None,
+    )
+
+
+def registered_elsewhere() -> list[str]:
+    """Return what other packages have registered with Gymnasium, beyond the known environments."""
+    return [
+        env_id
+        for env_id, spec in gym.registry.items()
+        if find_known(env_id) is None and not _is_gymnasiums(spec.entry_point)
+    ]
+
+
+def _is_gymnasiums(entry_point: Any) -> bool:
+    # Its own further ones are older versions, have discrete actions, or convert what is older yet.
+    module = entry_point if isinstance(entry_point, str) else entry_point.__module__
+    return module.split(".")[0] in ("gymnasium", "shimmy")
 
 
 def prepare_rendering() -> None:
@@ -258,15 +245,31 @@ def _unknown_env(env_id: str) -> RequestError:
 
 
 def _not_installed(env_id: str, problem: Exception) -> RequestError:
-    for known in KNOWN:
-        if known.env_id == env_id:
-            return RequestError(
-                f"{env_id} needs a package that is not installed; pip install '{known.package}'."
-            )
+    known = find_known(env_id)
+    if known is not None:
+        return RequestError(
+            f"{env_id} needs a package that is not installed; pip install '{known.package}'."
+        )
     return RequestError(f"{env_id} needs a package that is not installed: {_sentence(problem)}")
+
+
+def _cannot_be_made(choice: EnvChoice, problem: Exception) -> RequestError:
+    env_id, given = choice.env_id, choice.kwargs
+    unexpected = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
+    if unexpected and unexpected[1] in given:
+        name = unexpected[1]
+        return RequestError(
+            f"env_args cannot hold {name} = {given[name]!r}: {env_id} takes no argument of that"
+            " name."
+        )
+    reason = _sentence(problem).rstrip(".")
+    if given:
+        return RequestError(f"{env_id} cannot be made with env_args {choice.args}: {reason}.")
+    return RequestError(f"{env_id} cannot be made: {reason}.")
 
 
 def _sentence(problem: Exception) -> str:
     """First line of an exception's text, or its type when it has none."""
-    text = str(problem).strip().splitlines()
+    # Gymnasium adds what it called; the arguments are named already.
+    text = str(problem).split(" was raised from the environment creator")[0].strip().splitlines()
     return text[0] if text else type(problem).__name__

@@ -51,7 +51,7 @@ class Episode:
         self._length = 0
         self._env: AgentView | None = None
         try:
-            self._env = make_env(info.env_id)
+            self._env = make_env(info.choice)
             self._check_spaces(self._env)
             seed = episode_seed(run_seed, Purpose.ENVIRONMENT, start.episode)
             self.obs, _ = self._env.reset(seed=seed)

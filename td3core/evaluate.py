@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from td3core.env_choice import EnvChoice
 from td3core.envs import make_env
 from td3core.policy import Moment, Policy, rollout
 from td3core.randomness import Purpose, episode_seed
@@ -28,10 +29,21 @@ class Evaluation:
         """Standard deviation of the returns (population)."""
         return float(np.std(self.returns))
 
+    def success(self, threshold: float | None) -> float | None:
+        """Share of the episodes that reach ``threshold``; None where there is none."""
+        return success_of(self.returns, threshold)
+
+
+def success_of(returns: Sequence[float], threshold: float | None) -> float | None:
+    """Return the share of ``returns`` that reach ``threshold``; None where there is none."""
+    if threshold is None:
+        return None
+    return sum(value >= threshold for value in returns) / len(returns)
+
 
 def evaluate(
     policy: Policy,
-    env_id: str,
+    env: EnvChoice | str,
     *,
     episodes: int,
     seed: int,
@@ -46,15 +58,15 @@ def evaluate(
     played: list[Moment] = []
     for index in range(episodes):
         # A fresh environment for each: reused physics worlds remember the episode before.
-        env = make_env(env_id)
+        made = make_env(env)
         try:
-            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+            for moment in rollout(made, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 if not keep_going():
                     return None
                 if moment.over:
                     played.append(moment)
         finally:
-            env.close()
+            made.close()
     return evaluation_of(played, seed)
 
 

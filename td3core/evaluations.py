@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig
+from td3core.env_choice import EnvChoice
 from td3core.evaluate import Evaluation, evaluate
 from td3core.policy import Policy
 
@@ -71,7 +72,7 @@ class Evaluations:
         while self._waiting and not self.beside:
             found = evaluate(
                 self._waiting[0].policy(),
-                self._config.env,
+                self._config.choice,
                 episodes=self._config.eval_episodes,
                 seed=self._config.seed,
                 keep_going=keep_going,
@@ -110,7 +111,7 @@ class _Helper:
     def __init__(self, config: RunConfig) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        work = (theirs, config.env, config.eval_episodes, config.seed)
+        work = (theirs, config.choice, config.eval_episodes, config.seed)
         self._process: SpawnProcess = context.Process(
             target=_measure_all, args=work, name="evaluations", daemon=True
         )
@@ -144,7 +145,7 @@ class _Helper:
         self._process.close()
 
 
-def _measure_all(pipe: Connection, env_id: str, episodes: int, seed: int) -> None:
+def _measure_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
     """Measure each policy that comes down the pipe, until it closes."""
     # Ctrl-C reaches every process of the terminal; what to do about it is the training's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -154,6 +155,6 @@ def _measure_all(pipe: Connection, env_id: str, episodes: int, seed: int) -> Non
         while True:
             policy = pipe.recv()
             try:
-                pipe.send(evaluate(policy, env_id, episodes=episodes, seed=seed))
+                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
             except Exception as problem:
                 pipe.send(f"{type(problem).__name__}: {problem}")

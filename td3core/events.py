@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
+from td3core.evaluate import success_of
 
 
 class Phase(StrEnum):
@@ -48,6 +49,8 @@ class Started:
     threads: int
     products: str
     """The library that multiplies matrices (see :mod:`td3core.products`)."""
+    reward_threshold: float | None = None
+    """The return from which the environment counts as solved, if it names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,12 @@ class Evaluated:
     seed: int
     is_best: bool
     wall_s: float
+    reward_threshold: float | None = None
+
+    @property
+    def success(self) -> float | None:
+        """Share of the episodes that reach the environment's threshold; None if it has none."""
+        return success_of(self.returns, self.reward_threshold)
 
     @property
     def mean(self) -> float:

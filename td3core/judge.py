@@ -90,6 +90,7 @@ class Judge:
                 seed=result.seed,
                 is_best=is_best,
                 wall_s=self._pace.wall_s,
+                reward_threshold=agent.header.env.reward_threshold,
             )
         )
         if is_best:

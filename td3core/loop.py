@@ -19,6 +19,7 @@ from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig, Tunables, changes, check_together
 from td3core.control import Control
+from td3core.env_check import require_sound
 from td3core.envs import EnvInfo, check_env
 from td3core.errors import RequestError, RunError
 from td3core.events import (
@@ -65,7 +66,8 @@ def train(
     try:
         check_together(config, tunables)
         torch.set_num_threads(config.torch_threads)
-        info = check_env(config.env)
+        info = check_env(config.choice)
+        require_sound(config, info, report)
         # Before anything is written: a request that cannot be met leaves no trace.
         memory = make_memory(config.buffer_size, info)
         # The actor's forward pass is too small to gain from more threads, and they would spin.
@@ -144,6 +146,7 @@ class Trainer:
                 env_steps=self.env_steps,
                 device="cpu",
                 threads=self.config.torch_threads,
+                reward_threshold=self._info.reward_threshold,
                 products=products.choose(self._agent.tunables.batch_size, widest),
             )
         )

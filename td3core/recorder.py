@@ -49,6 +49,7 @@ class Recorder:
                 event.env_steps,
                 event.mean,
                 event.std,
+                "" if event.success is None else event.success,
                 int(event.is_best),
                 " ".join(map(str, event.returns)),
                 " ".join(map(str, event.lengths)),

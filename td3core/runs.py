@@ -27,7 +27,12 @@ EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
     "time_s",
 )
-EVALUATION_COLUMNS = ("env_steps", "mean", "std", "best", "returns", "lengths", "seed", "time_s")
+EVALUATION_COLUMNS = (
+    *("env_steps", "mean", "std", "success", "best", "returns", "lengths", "seed"),
+    "time_s",
+)
+"""``success`` is the share of episodes that reach the environment's reward threshold; empty where
+it has none."""
 
 
 def default_runs_dir() -> Path:
@@ -37,18 +42,24 @@ def default_runs_dir() -> Path:
 
 
 class Table:
-    """A CSV file that only grows. Rows wait in memory until a flush has written them."""
+    """A CSV file that only grows. Rows wait in memory until a flush has written them.
+
+    One that another version began keeps the columns it has; what it has none for is left out.
+    """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._path = path
+        self._path, self._columns = path, tuple(columns)
         self._waiting = io.StringIO()
-        self._writer = csv.writer(self._waiting, lineterminator="\n")
+        self._written = _columns_of(path) or self._columns
+        self._writer = csv.DictWriter(
+            self._waiting, self._written, restval="", extrasaction="ignore", lineterminator="\n"
+        )
         if not path.exists():
-            self._writer.writerow(columns)
+            self._writer.writeheader()
 
     def add(self, row: Sequence[object]) -> None:
-        """Queue one row."""
-        self._writer.writerow(row)
+        """Queue one row, in the order of the columns given."""
+        self._writer.writerow(dict(zip(self._columns, row, strict=True)))
 
     def flush(self) -> None:
         """Append the queued rows.
@@ -61,6 +72,16 @@ class Table:
             append_whole(self._path, text)
             self._waiting.seek(0)
             self._waiting.truncate()
+
+
+def _columns_of(path: Path) -> tuple[str, ...]:
+    """Return the columns that a table on disk has; none if there is no sound one."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline()
+    except OSError:
+        return ()
+    return tuple(next(csv.reader([first]), ())) if first.endswith("\n") else ()
 
 
 def append_whole(path: Path, text: str) -> None:

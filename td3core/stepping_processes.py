@@ -165,7 +165,7 @@ def _serve(
     board = Board.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
     stepper = Stepper(info, seed, board, num_envs, first=slots[0])
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
-        _answer(pipe, lambda: check_env(info.env_id))
+        _answer(pipe, lambda: check_env(info.choice))
         while True:
             order = pipe.recv_bytes()
             if order == _STEP:

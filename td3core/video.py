@@ -40,14 +40,14 @@ def _film(
     container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
 ) -> list[Moment]:
     """Play the episodes into an open film; return the last moment of each."""
-    env_id, policy = source.header.config.env, source.policy()
+    choice, policy = source.header.config.choice, source.policy()
     played: list[Moment] = []
     stream: av.VideoStream | None = None
     for index in range(episodes):
-        env = make_env(env_id, render=True)
+        env = make_env(choice, render=True)
         try:
             for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
-                frame = even_sized(frame_of(env.render(), env_id))
+                frame = even_sized(frame_of(env.render(), choice.env_id))
                 stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
                 if moment.over:

@@ -50,7 +50,7 @@ class Episode:
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-        self._env = _OpenedEnv(make_env(agent.env_id, render=True), reset_seed)
+        self._env = _OpenedEnv(make_env(agent.header.config.choice, render=True), reset_seed)
         try:
             self._env.require_sizes(agent)
         except RequestError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -18,7 +19,7 @@ from td3core.config import RunConfig
 from td3core.evaluate import evaluate
 from td3core.runs import RunDirectory, read_table
 from tests.core.helpers import TINY, finish
-from tests.scripted import STEPS, Script
+from tests.scripted import STEPS, Script, ScriptedEnv
 
 TRAIN_KEYS = {
     "run",
@@ -286,3 +287,52 @@ def test_the_first_interrupt_only_asks_and_the_handlers_come_back(
     assert (found["stopped"], found["env_steps"]) == ("user", 25)
     assert signal.getsignal(signal.SIGINT) is before
     assert RunConfig(env="a").steps > 60
+
+
+def register_solvable(reward_threshold: float | None) -> str:
+    """Register an environment whose episodes return 0, 1, 2, ... in turn."""
+    script = Script(reward=lambda step, _: float((step - 1) // 10) if step % 10 == 0 else 0.0)
+    gym.register(
+        "Scripted/Solvable-v0",
+        ScriptedEnv,
+        reward_threshold=reward_threshold,
+        kwargs={"script": script},
+    )
+    return "Scripted/Solvable-v0"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "share", "words"),
+    [(2.0, 0.5, ", 50% reach 2"), (9.0, 0.0, ", 0% reach 9"), (None, None, "")],
+)
+def test_success_against_the_threshold_is_printed_logged_and_kept(
+    capsys: pytest.CaptureFixture[str],
+    runs_dir: Path,
+    threshold: float | None,
+    share: float | None,
+    words: str,
+) -> None:
+    try:
+        ended = finish(runs_dir, register_solvable(threshold))
+        gym.registry.pop("Scripted/Solvable-v0")
+        register_solvable(threshold)
+        saved = str(ended.last_checkpoint)
+        assert cli.main(["eval", saved, "--episodes", "4", "--json"]) == 0
+        found = last_line(capsys.readouterr().out)
+        assert found["returns"] == [0.0, 1.0, 2.0, 3.0]
+        assert (found["success"], found["reward_threshold"]) == (share, threshold)
+        gym.registry.pop("Scripted/Solvable-v0")
+        register_solvable(threshold)
+        assert cli.main(["eval", saved, "--episodes", "4"]) == 0
+        assert capsys.readouterr().out == f"return 1.50 ± 1.12 over 4 episodes{words}\n"
+        options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
+        values = small(eval_interval=60)
+        assert cli.main(["train", "Scripted/Solvable-v0", *options, *values]) == 0
+        captured = capsys.readouterr()
+        (row,) = read_table(Path(last_line(captured.out)["run"]) / "evaluations.csv")
+        returns = [float(part) for part in row["returns"].split()]
+        expected = "" if threshold is None else str(sum(r >= threshold for r in returns) / 2)
+        assert row["success"] == expected
+        assert ("reach" in captured.err) == (threshold is not None)
+    finally:
+        gym.registry.pop("Scripted/Solvable-v0", None)

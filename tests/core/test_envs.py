@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -7,7 +8,8 @@ from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.envs import KNOWN, AgentView, check_env, make_env
+from td3core.catalogue import KNOWN, KnownEnv
+from td3core.envs import AgentView, check_env, make_env, registered_elsewhere
 from td3core.errors import RequestError
 from tests import scripted as known
 from tests.scripted import Script, SpacesEnv
@@ -209,7 +211,30 @@ def test_a_refused_environment_is_closed_again(monkeypatch: pytest.MonkeyPatch) 
     assert len(closed) == 2
 
 
-def test_every_catalogued_environment_that_is_installed_is_registered() -> None:
+def test_every_catalogued_environment_is_there_once() -> None:
     assert len({item.env_id for item in KNOWN}) == len(KNOWN)
-    missing = [item.env_id for item in KNOWN if item.installed and item.env_id not in gym.registry]
-    assert missing == []
+
+
+@pytest.mark.parametrize("known_env", KNOWN, ids=lambda item: item.env_id)
+def test_the_figures_of_the_catalogue_are_those_of_the_environment(known_env: KnownEnv) -> None:
+    if not known_env.installed:
+        pytest.skip(f"not installed: pip install '{known_env.package}'")
+    info = check_env(known_env.env_id)
+    for figure in ("env_id", "obs_dim", "act_dim", "max_episode_steps", "reward_threshold"):
+        assert getattr(info, figure) == getattr(known_env, figure), figure
+
+
+def test_what_others_registered_is_told_apart_from_gymnasiums_own() -> None:
+    found = registered_elsewhere()
+    assert known.STEPS in found
+    assert set(found).isdisjoint({"CartPole-v1", "Ant-v3", "Walker2d-v4", "BipedalWalker-v3"})
+
+
+def test_mujocos_warnings_about_gymnasiums_models_are_not_printed(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for env_id in ("HalfCheetah-v5", "Humanoid-v5"):
+        make_env(env_id).close()
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core.evaluate import Evaluation, evaluate
+from td3core.evaluate import Evaluation, evaluate, success_of
 from td3core.policy import Policy
 from td3core.randomness import Purpose, episode_seed
 from tests.scripted import STEPS, Script
@@ -64,3 +64,21 @@ def test_an_environment_that_raises_is_closed(scripted: Any) -> None:
     with pytest.raises(RuntimeError, match="the joint broke"):
         evaluate(STILL, scripted(script), episodes=1, seed=0)
     assert (script.made, script.closed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("returns", "threshold", "share"),
+    [
+        ((1.0, 2.0, 3.0, 4.0), 3.0, 0.5),
+        ((-4.0, -3.75), -3.75, 0.5),
+        ((1.0,), 2.0, 0.0),
+        ((5.0, 6.0), 5.0, 1.0),
+        ((5.0, 6.0), None, None),
+        ((0.0, -1.0), 0.0, 0.5),
+    ],
+)
+def test_success_is_the_share_of_episodes_that_reach_the_threshold(
+    returns: Any, threshold: float | None, share: float | None
+) -> None:
+    assert success_of(returns, threshold) == share
+    assert Evaluation(returns, (1,) * len(returns), 0).success(threshold) == share

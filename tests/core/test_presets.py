@@ -1,4 +1,5 @@
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -6,10 +7,14 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from td3core.catalogue import KNOWN, find_known
 from td3core.config import RunConfig, Tunables, make_settings, specs
-from td3core.envs import KNOWN
+from td3core.control import Control
 from td3core.errors import RequestError
+from td3core.events import Ended, Warned
+from td3core.loop import train
 from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
+from tests.core.helpers import Told
 from tests.scripted import STEPS
 
 FILES = [p.name for p in (files("resources") / "presets").iterdir() if "toml" in p.name]
@@ -69,6 +74,24 @@ def test_the_ablations_switch_off_just_what_they_name() -> None:
         config, tunables = compose(STEPS, [name], {})
         found = {k: getattr(config, k, getattr(tunables, k, None)) for k in tricks}
         assert found == tricks | off
+
+
+@pytest.mark.parametrize("name", NAMES + VARIANTS)
+def test_a_preset_starts_and_learns_without_a_warning(
+    name: str, runs_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The long form, with full warm-up and evaluations, is tests/benchmarks/presets.py."""
+    env = load_presets()[name].env or "Pendulum-v1"
+    known = find_known(env)
+    if known is not None and not known.installed:
+        pytest.skip(f"not installed: pip install '{known.package}'")
+    cut = {"steps": 60, "learning_starts": 20, "eval_interval": 0, "threads": 1}
+    told = Told()
+    outcome = train(*compose(env, [name], cut), Control(), told, runs_dir)
+    assert isinstance(outcome, Ended), outcome
+    assert (outcome.env_steps, outcome.updates) == (60, 40)
+    assert told.all(Warned) == []
+    assert capfd.readouterr() == ("", "")
 
 
 def test_values_that_are_given_win_over_the_preset_and_leave_the_rest() -> None:

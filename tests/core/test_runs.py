@@ -228,7 +228,7 @@ def test_a_summary_tells_how_far_a_run_came_and_how_well(runs_dir: Path) -> None
     assert (summarise(run).env_steps, summarise(run).best_eval_return) == (0, None)
     table = run.table("evaluations", runs.EVALUATION_COLUMNS)
     for steps, mean in ((100, -5.0), (200, 3.5), (300, 1.0)):
-        table.add((steps, mean, 0.0, 0, mean, 10, 2, "0.1"))
+        table.add((steps, mean, 0.0, "", 0, mean, 10, 2, "0.1"))
     table.flush()
     write_checkpoint(run.step_checkpoint(350))
     found = summarise(run)
@@ -262,3 +262,29 @@ def test_checkpoints_are_told_by_step_then_best_then_last(runs_dir: Path) -> Non
         run.best,
         run.last,
     ]
+
+
+def test_a_table_of_an_earlier_version_is_read_and_goes_on_with_its_own_columns(
+    runs_dir: Path,
+) -> None:
+    run = create(runs_dir)
+    path = run.path / "evaluations.csv"
+    path.write_text(
+        "env_steps,mean,std,best,returns,lengths,seed,time_s\n100,-5.0,0.0,1,-5,9,0,1\n"
+    )
+    assert run.evaluations() == [(100, -5.0)]
+    table = run.table("evaluations", runs.EVALUATION_COLUMNS)
+    table.add((200, -4.0, 0.0, 0.5, 1, "-4.0", "9", 0, "2.0"))
+    table.flush()
+    assert run.evaluations() == [(100, -5.0), (200, -4.0)]
+    assert read_table(path)[1] | {"success": ""} == {
+        "env_steps": "200",
+        "mean": "-4.0",
+        "std": "0.0",
+        "success": "",
+        "best": "1",
+        "returns": "-4.0",
+        "lengths": "9",
+        "seed": "0",
+        "time_s": "2.0",
+    }

@@ -86,7 +86,12 @@ register("Changed-v0", obs_dim=2)
 def write_agent(path: Path, env: EnvInfo) -> Path:
     """Write an exported agent with small random networks."""
     config, tunables = make_settings(
-        {"env": env.env_id, "actor_hidden": (8,), "critic_hidden": (8,)}
+        {
+            "env": env.env_id,
+            "env_args": env.args,
+            "actor_hidden": (8,),
+            "critic_hidden": (8,),
+        }
     )
     header = Header(
         path=path,
