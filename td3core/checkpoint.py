@@ -9,7 +9,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -47,6 +47,12 @@ class Counters:
     updates: int = 0
     episodes: int = 0
     exploration_noise: float = 0.0
+    stored: int = 0
+    """Transitions ever put into the replay memory."""
+    changes: int = 0
+    """Live changes that took effect at this very step."""
+    fill_until: int = 0
+    """Nothing is learnt before this step, where the replay memory had to be filled again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,8 @@ class Header:
     complete: bool
     """False for an exported agent: only its networks, without what training on would need."""
     created: str
+    made_by: dict[str, str] = field(default_factory=dict)
+    """What the last bits of a result depend on: version of torch, processor, threads, products."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +183,7 @@ def _meaning(header: Header) -> dict[str, Any]:
         "evaluation": asdict(header.evaluation) if header.evaluation else None,
         "complete": header.complete,
         "created": header.created,
+        "made_by": header.made_by,
     }
 
 
@@ -200,6 +209,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             evaluation=_evaluation(meaning["evaluation"]),
             complete=bool(meaning["complete"]),
             created=str(meaning["created"]),
+            made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
         raise RequestError(f"{path.name} has a damaged description: {problem}") from problem
@@ -219,7 +229,7 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
 
 
 def _counters(values: dict[str, Any]) -> Counters:
-    whole = {name: values[name] for name in ("env_steps", "updates", "episodes")}
+    whole = {name: values[name] for name in values if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
     return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))

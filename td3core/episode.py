@@ -23,6 +23,8 @@ class Start(NamedTuple):
     episode: int
     env_steps: int
     """The run's step it begins after."""
+    actions: Floats | None = None
+    """Actions (n, act_dim) taken in it before: they bring it back to where it stood."""
 
 
 class Outcome(NamedTuple):

@@ -1,7 +1,9 @@
 """What a run lives through: acts in every environment, and remembers what followed."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from td3core.agent import TD3
@@ -11,7 +13,7 @@ from td3core.events import EpisodeEnded
 from td3core.exploration import Exploration
 from td3core.fleet import Fleet, Slot
 from td3core.normalise import Normaliser
-from td3core.randomness import Purpose, generator, generator_state
+from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.replay import Batch, ReplayBuffer
 from td3core.soundness import require_sound_actions
 from td3core.stepping import Board
@@ -64,10 +66,38 @@ class Experience:
         return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the statistics and the states of all generators."""
-        state: dict[str, NDArray[Any]] = dict(self._fleet.streams())
+        """Return copies of statistics, generators and the places of all episodes."""
+        state = self._fleet.state()
         state["generator.replay"] = generator_state(self._sampling)
         return state if self._normaliser is None else state | self._normaliser.state()
+
+    def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`state` returned, but for the environments themselves."""
+        self._fleet.load_state(tensors)
+        restore_generator(self._sampling, tensors["generator.replay"])
+        if self._normaliser is not None:
+            self._normaliser.load_state(tensors)
+
+    def return_to_episodes(self, seen: Floats) -> list[int]:
+        """Bring every environment back to where its episode stood; return those that are not there.
+
+        ``seen`` (n, obs_dim) is what was observed there. The actions that lead there are in the
+        replay memory. An episode that cannot be had again is given up for a new one.
+        """
+        slots, lost = self._fleet.slots, []
+        self._over = []
+        for slot in slots:
+            first = self._memory.stored - len(slots) * slot.length + slot.number
+            numbers = first + len(slots) * np.arange(slot.length)
+            try:
+                actions = self._memory.actions(numbers)
+                same = self._fleet.return_to(slot, actions, seen[slot.number])
+            except IndexError:
+                same = False
+            if not same:
+                lost.append(slot.episode)
+                self._over.append(slot)
+        return lost
 
     def _remember(self, obs: Floats, actions: Floats, after: Board) -> None:
         scale, floor = self._config.reward_scale, self._config.reward_floor

@@ -1,9 +1,9 @@
 """The environments of a run: stepped together, each with episodes and noise of its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from td3core.config import RunConfig
 from td3core.envs import EnvInfo, Floats
 from td3core.episode import Start
-from td3core.randomness import Purpose, generator, generator_state
+from td3core.errors import RunError
+from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.stepping import Board, Stepper
 from td3core.stepping_processes import ProcessStepper
 
@@ -40,6 +41,19 @@ class Slot:
         self.episode, self.began_at = episode, env_steps
         self.length, self.total, self.shaped_return, self.terminated = 0, 0.0, 0.0, False
         return Start(self.number, episode, env_steps)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return where its episode stands, as a row for a checkpoint."""
+        count = (self.episode, self.began_at, self.length)
+        return np.array([*count, self.total, self.shaped_return], np.float64)
+
+    def load(self, numbers: NDArray[np.float64], tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`numbers` and :meth:`streams` returned."""
+        self.episode, self.began_at, self.length = (int(value) for value in numbers[:3])
+        self.total, self.shaped_return = (float(value) for value in numbers[3:])
+        suffix = f".{self.number}" if self.number else ""
+        restore_generator(self.warm_up, tensors[f"generator.warm_up{suffix}"])
+        restore_generator(self.exploration, tensors[f"generator.exploration{suffix}"])
 
     def add(self, reward: float, shaped: float, *, terminated: bool) -> None:
         """Count one step: the environment's own reward, and what the agent learns from."""
@@ -112,6 +126,29 @@ class Fleet:
             starts.append(slot.begin(self._begun, env_steps))
             self._begun += 1
         self._stepper.begin(starts)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the generators' states, where each episode stands, and what is seen there."""
+        numbers = np.array([slot.numbers() for slot in self.slots])
+        return {**self.streams(), "episodes.numbers": numbers, "episodes.obs": self.obs.copy()}
+
+    def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`state` returned; the environments are not there yet."""
+        for slot, numbers in zip(self.slots, tensors["episodes.numbers"], strict=True):
+            slot.load(numbers, tensors)
+        self._begun = 1 + max(slot.episode for slot in self.slots)
+
+    def return_to(self, slot: Slot, actions: Floats, obs: Floats) -> bool:
+        """Begin a slot's episode again and take its actions (n, act_dim); say if it is the same.
+
+        It is not if another observation than ``obs`` (obs_dim,) comes of that.
+        """
+        start = Start(slot.number, slot.episode, slot.began_at, actions)
+        try:
+            self._stepper.begin([start])
+        except RunError:
+            return False
+        return bool(np.array_equal(self.obs[slot.number], obs))
 
     def step(self, actions: Floats) -> Board:
         """Take actions (n, act_dim) in [-1, 1]; return what came of each."""

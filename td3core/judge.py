@@ -1,22 +1,32 @@
-"""What becomes of an evaluation: on record, said, and the best agent kept."""
+"""What becomes of an evaluation: on record, said, and the best agent kept.
+
+An agent that is being measured stands on disk under a name of its own until its result does. A run
+that is killed meanwhile has it measured when it goes on.
+"""
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from td3core.checkpoint import Checkpoint
-from td3core.config import RunConfig
-from td3core.errors import RunError
+from td3core.checkpoint import SUFFIX, Checkpoint, load
+from td3core.errors import RequestError, RunError
 from td3core.evaluate import Evaluation
 from td3core.evaluations import Evaluations
 from td3core.events import Evaluated, Warned
 from td3core.pace import Pace
 from td3core.recorder import Recorder
+from td3core.runs import RunDirectory
 
 MOST_WAITING = 2
 """Training waits once more agents are out than this: each holds a copy of the agent."""
+
+
+def _waiting_name(step: str) -> str:
+    # Not a name that the list of checkpoints knows.
+    return f"evaluating_{step}{SUFFIX}"
 
 
 class Judge:
@@ -24,7 +34,7 @@ class Judge:
 
     def __init__(
         self,
-        config: RunConfig,
+        run: RunDirectory,
         pace: Pace,
         records: Recorder,
         write: Callable[[Checkpoint], object],
@@ -39,7 +49,8 @@ class Judge:
         self._announce = announce
         self._pace, self._records = pace, records
         self._write, self._waiting = write, waiting
-        self._evaluations = Evaluations(config, self._on_process_lost)
+        self._run = run
+        self._evaluations = Evaluations(run.config, self._on_process_lost)
         self._submitted_at = -1
         self.last_mean: float | None = None
         self.best_mean: float | None = None
@@ -52,6 +63,7 @@ class Judge:
     def submit(self, agent: Checkpoint) -> None:
         """Have an agent measured, beside the training or at once."""
         self._submitted_at = agent.header.counters.env_steps
+        self._keep(self._submitted_at)
         self._evaluations.submit(agent)
         if not self._evaluations.beside or len(self._evaluations) > MOST_WAITING:
             self.finish()
@@ -76,6 +88,42 @@ class Judge:
         """Drop what is still out."""
         self._evaluations.close()
 
+    def load_state(self, env_steps: int) -> None:
+        """Go on after ``env_steps``: with what is on record, and what was still out."""
+        run, best_at = self._run, -1
+        recorded = run.evaluations()
+        for step, mean in recorded:
+            self._submitted_at, self.last_mean = step, mean
+            if self.best_mean is None or mean > self.best_mean:
+                self.best_mean, best_at = mean, step
+        for path in sorted(run.checkpoints.glob(_waiting_name("*"))):
+            with contextlib.suppress(RequestError):
+                agent = load(path)
+                step = agent.header.counters.env_steps
+                if step <= env_steps and step not in dict(recorded):
+                    self.submit(replace(agent, header=replace(agent.header, path=run.best)))
+                    continue
+                if step == best_at:
+                    self._keep_best(agent, run.evaluation_at(step))
+            path.unlink(missing_ok=True)
+
+    def _keep(self, env_steps: int) -> None:
+        """Give the agent just saved as the last one a second name, until its result is known."""
+        last, kept = self._run.last, self._run.checkpoints / _waiting_name(f"{env_steps:09d}")
+        if not last.exists() or kept.exists():
+            return
+        # Not every file system has links; a copy does as well. Without either it still is measured,
+        # if nothing happens to the run before it is.
+        with contextlib.suppress(OSError):
+            try:
+                kept.hardlink_to(last)
+            except OSError:
+                shutil.copyfile(last, kept)
+
+    def _keep_best(self, agent: Checkpoint, result: Evaluation | None) -> None:
+        path = self._run.best
+        self._write(replace(agent, header=replace(agent.header, path=path, evaluation=result)))
+
     def _note(self, agent: Checkpoint, result: Evaluation) -> None:
         env_steps = agent.header.counters.env_steps
         if not np.isfinite(result.returns).all():
@@ -95,7 +143,10 @@ class Judge:
         )
         if is_best:
             self.best_mean = result.mean
-            self._write(replace(agent, header=replace(agent.header, evaluation=result)))
+            self._keep_best(agent, result)
+        # Only now is the result on disk as well as the agent.
+        self._records.flush(env_steps)
+        (self._run.checkpoints / _waiting_name(f"{env_steps:09d}")).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _naming_the_step(self) -> Iterator[None]:

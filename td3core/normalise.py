@@ -51,11 +51,15 @@ class Normaliser:
     def from_tensors(cls, tensors: Mapping[str, NDArray[np.float64]], obs_dim: int) -> "Normaliser":
         """Build from what :meth:`state` returned."""
         found = cls(obs_dim)
-        found._count = float(tensors[f"{_PREFIX}.count"][0])
-        found._mean = tensors[f"{_PREFIX}.mean"].astype(np.float64)
-        found._squares = tensors[f"{_PREFIX}.squares"].astype(np.float64)
-        found._settle()
+        found.load_state(tensors)
         return found
+
+    def load_state(self, tensors: Mapping[str, NDArray[np.float64]]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self._count = float(tensors[f"{_PREFIX}.count"][0])
+        self._mean = tensors[f"{_PREFIX}.mean"].astype(np.float64)
+        self._squares = tensors[f"{_PREFIX}.squares"].astype(np.float64)
+        self._settle()
 
     @staticmethod
     def shapes(obs_dim: int) -> dict[str, tuple[int, ...]]:

@@ -78,6 +78,17 @@ class ReplayBuffer:
         number = newest - (newest - drawn) % self.capacity
         return self._columns(self.rows[number % len(self.rows)])
 
+    def actions(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the actions (n, act_dim) of transitions by number, 0 for the first ever stored.
+
+        Raises:
+            IndexError: one of them is not there yet, or has been overwritten.
+        """
+        oldest = max(self.stored - len(self.rows), 0)
+        if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
+            raise IndexError("these transitions are not in the replay memory")
+        return self._columns(self.rows[numbers % len(self.rows)]).action
+
     def _columns(self, rows: Floats) -> Batch:
         """Name the parts of rows (batch, width), without copying."""
         n, a = self._obs_dim, self._act_dim
@@ -90,8 +101,8 @@ class ReplayBuffer:
         )
 
 
-def make_memory(capacity: int, info: EnvInfo) -> ReplayBuffer:
-    """Make the replay memory of a run.
+def make_memory(capacity: int, info: EnvInfo, slack: int = 0) -> ReplayBuffer:
+    """Make the replay memory of a run, with room for ``slack`` transitions that are not sampled.
 
     Raises:
         RequestError: this machine could not hold it; the sentence says how much it could.
@@ -103,4 +114,4 @@ def make_memory(capacity: int, info: EnvInfo) -> ReplayBuffer:
             f"buffer_size {capacity} takes {wanted / 2**30:.0f} GiB for {info.env_id}; this machine"
             f" has {room / 2**30:.0f} GiB. About {room // row // 2:.0f} transitions would fit."
         )
-    return ReplayBuffer(capacity, info.obs_dim, info.act_dim)
+    return ReplayBuffer(capacity, info.obs_dim, info.act_dim, slack)

@@ -9,7 +9,7 @@ import platform
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +21,7 @@ import tomli_w
 from td3core.checkpoint import SCHEMA, SUFFIX, now, read_header, write_atomically
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
+from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
 
 EPISODE_COLUMNS = (
@@ -39,6 +40,9 @@ def default_runs_dir() -> Path:
     """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
     chosen = os.environ.get("TD3_STUDIO_RUNS")
     return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
+
+
+TABLES = ("episodes", "training", "evaluations")
 
 
 class Table:
@@ -72,6 +76,20 @@ class Table:
             append_whole(self._path, text)
             self._waiting.seek(0)
             self._waiting.truncate()
+
+
+def _keep_rows(path: Path, env_steps: int) -> None:
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        lines = file.readlines()
+    place = next(csv.reader(lines[:1]), []).index("env_steps") if lines else 0
+    kept = lines[:1]
+    for line in lines[1:]:
+        # Numbers only stand before the step in every table: no field has a comma in it.
+        step = line.split(",")[place : place + 1]
+        if line.endswith("\n") and step and step[0].isdecimal() and int(step[0]) <= env_steps:
+            kept.append(line)
+    if len(kept) < len(lines):
+        write_atomically(path, "".join(kept).encode())
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
@@ -169,9 +187,39 @@ class RunDirectory:
         """Open one of the run's growing tables for writing."""
         return Table(self.path / f"{name}.csv", columns)
 
+    @property
+    def journal(self) -> Path:
+        """Everything a person did to the run, one line each (see :mod:`td3core.journal`)."""
+        return self.path / "journal.jsonl"
+
     def note(self, entry: dict[str, Any]) -> None:
-        """Append one line to the journal of everything a person did to the run."""
-        append_whole(self.path / "journal.jsonl", json.dumps(entry) + "\n")
+        """Append one line to the journal."""
+        append_whole(self.journal, json.dumps(entry) + "\n")
+
+    def rewind(self, env_steps: int) -> None:
+        """Drop all rows of the tables after this step: those of a future that did not come.
+
+        Raises:
+            OSError: a table cannot be written; it is as it was.
+        """
+        for name in TABLES:
+            path = self.path / f"{name}.csv"
+            if path.exists():
+                _keep_rows(path, env_steps)
+
+    def lengthen(self, steps: int) -> None:
+        """Write down that the run is to take ``steps`` steps in all.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        self.config = replace(self.config, steps=steps)
+        try:
+            found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
+            found["config"]["steps"] = steps
+            write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
+        except OSError as problem:
+            raise RequestError(f"{self.path} cannot be written: {problem.strerror}.") from problem
 
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""
@@ -192,6 +240,17 @@ class RunDirectory:
             except (KeyError, ValueError):
                 continue
         return found
+
+
+    def evaluation_at(self, env_steps: int) -> Evaluation | None:
+        """Return the evaluation on record for this step, if there is a sound one."""
+        for row in read_table(self.path / "evaluations.csv"):
+            with contextlib.suppress(KeyError, ValueError):
+                if int(row["env_steps"]) == env_steps:
+                    returns = tuple(float(value) for value in row["returns"].split())
+                    lengths = tuple(int(value) for value in row["lengths"].split())
+                    return Evaluation(returns, lengths, int(row["seed"]))
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

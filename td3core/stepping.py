@@ -76,6 +76,8 @@ class Stepper:
             episode = Episode(self._info, self._seed, start, self._num_envs)
             self._episodes[row] = episode
             self.board.obs[row] = episode.obs
+            for action in () if start.actions is None else start.actions:
+                self.board.obs[row] = episode.step(action).next_obs
 
     def step(self) -> None:
         """Take the actions on the board; what comes of them is written there."""
