@@ -161,7 +161,8 @@ def export(
 @app.command(name="list")
 def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     """List the runs of a folder, newest first."""
-    from td3core.runs import default_runs_dir, list_runs, summarise
+    from td3core.run_list import list_runs, summarise
+    from td3core.runs import default_runs_dir
 
     folder = runs_dir or default_runs_dir()
     summaries = [summarise(run) for run in list_runs(folder)]
@@ -170,6 +171,7 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
         return 0
     table = Table(
         Column("run", overflow="fold"),
+        "state",
         "steps",
         "last return",
         "best return",
@@ -178,7 +180,9 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     for s in summaries:
         means = (s.last_eval_return, s.best_eval_return)
         shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
-        table.add_row(escape(s.run.name), f"{s.env_steps:,} of {s.steps:,}", *shown)
+        called = [s.run.name, s.name, f"branched from {s.parent.run}" if s.parent else ""]
+        text = "\n  ".join(escape(part) for part in called if part)
+        table.add_row(text, str(s.state), f"{s.env_steps:,} of {s.steps:,}", *shown)
     Console(highlight=False).print(table)
     return 0
 

@@ -8,8 +8,8 @@ import os
 import platform
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import Any
 import platformdirs
 import tomli_w
 
-from td3core.checkpoint import SCHEMA, SUFFIX, now, read_header, write_atomically
+from td3core import journal, records
+from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
+from td3core.records import Ending, Notes, Parent
 
 EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
@@ -136,8 +138,16 @@ def step_checkpoint(run: Path, env_steps: int) -> Path:
 class RunDirectory:
     """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
 
-    def __init__(self, path: Path, config: RunConfig, tunables: Tunables, created: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: RunConfig,
+        tunables: Tunables,
+        created: str,
+        parent: Parent | None = None,
+    ) -> None:
         self.path = path
+        self.parent = parent
         self.config = config
         self.first_tunables = tunables
         self.created = created
@@ -177,7 +187,8 @@ class RunDirectory:
             if schema > SCHEMA:
                 raise RequestError("it was written by a newer TD3 Studio")
             config, tunables = make_settings({**found["config"], **found["tunables"]})
-            return cls(path, config, tunables, str(found["created"]))
+            parent = records.parse_parent(found.get("parent"))
+            return cls(path, config, tunables, str(found["created"]), parent)
         except FileNotFoundError as problem:
             raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
@@ -188,13 +199,13 @@ class RunDirectory:
         return Table(self.path / f"{name}.csv", columns)
 
     @property
-    def journal(self) -> Path:
+    def journal_file(self) -> Path:
         """Everything a person did to the run, one line each (see :mod:`td3core.journal`)."""
         return self.path / "journal.jsonl"
 
     def note(self, entry: dict[str, Any]) -> None:
         """Append one line to the journal."""
-        append_whole(self.journal, json.dumps(entry) + "\n")
+        append_whole(self.journal_file, json.dumps(entry) + "\n")
 
     def rewind(self, env_steps: int) -> None:
         """Drop all rows of the tables after this step: those of a future that did not come.
@@ -221,6 +232,26 @@ class RunDirectory:
         except OSError as problem:
             raise RequestError(f"{self.path} cannot be written: {problem.strerror}.") from problem
 
+    def write_ending(self, values: Mapping[str, Any]) -> None:
+        """Put on record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
+
+        Raises:
+            OSError: it could not be written; an earlier ending is untouched.
+        """
+        records.write_ending(self.path, values)
+
+    def ending(self) -> Ending | None:
+        """Return how the run ended, ``None`` if that is not on record."""
+        return records.read_ending(self.path)
+
+    def notes(self) -> Notes:
+        """Return the name and the note that a person gave the run."""
+        return records.read_notes(self.path)
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Return the lines of the journal; those that are torn or damaged are left out."""
+        return journal.read(self.journal_file)
+
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""
         return step_checkpoint(self.path, env_steps)
@@ -241,7 +272,6 @@ class RunDirectory:
                 continue
         return found
 
-
     def evaluation_at(self, env_steps: int) -> Evaluation | None:
         """Return the evaluation on record for this step, if there is a sound one."""
         for row in read_table(self.path / "evaluations.csv"):
@@ -251,56 +281,6 @@ class RunDirectory:
                     lengths = tuple(int(value) for value in row["lengths"].split())
                     return Evaluation(returns, lengths, int(row["seed"]))
         return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """One line of the list of runs."""
-
-    run: Path
-    env: str
-    preset: str
-    seed: int
-    created: str
-    steps: int
-    env_steps: int
-    last_eval_return: float | None
-    best_eval_return: float | None
-
-
-def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
-    """Yield the readable runs of a folder, newest first; others are skipped."""
-    folders = [p for p in runs_dir.iterdir() if p.is_dir()] if runs_dir.is_dir() else []
-    runs = []
-    for folder in folders:
-        try:
-            runs.append(RunDirectory.open(folder))
-        except RequestError:
-            continue
-    yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
-
-
-def summarise(run: RunDirectory) -> Summary:
-    """Say how far a run came, from its tables."""
-    evaluations = run.evaluations()
-    names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
-    reached = [int(name) for name in names if name.isdecimal()]
-    reached += [steps for steps, _ in evaluations]
-    if run.last.exists():
-        with contextlib.suppress(RequestError):
-            reached.append(read_header(run.last).counters.env_steps)
-    means = [mean for _, mean in evaluations]
-    return Summary(
-        run=run.path,
-        env=run.config.env,
-        preset=run.config.preset,
-        seed=run.config.seed,
-        created=run.created,
-        steps=run.config.steps,
-        env_steps=max(reached, default=0),
-        last_eval_return=means[-1] if means else None,
-        best_eval_return=max(means, default=None),
-    )
 
 
 def training_columns() -> tuple[str, ...]:

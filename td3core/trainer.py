@@ -34,6 +34,7 @@ from td3core.soundness import (
     require_sound_metrics,
 )
 
+
 class Trainer:
     """One run from its first to its last step: acts, remembers, learns, and keeps records.
 

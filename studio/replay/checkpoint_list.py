@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 
 from studio.replay.checkpoint_model import CheckpointModel, Section
 from td3core.errors import RequestError
-from td3core.runs import RunDirectory, list_runs
+from td3core.run_list import list_runs
+from td3core.runs import RunDirectory
 
 
 class CheckpointPanel(QWidget):

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from td3core import runs
 from td3core.errors import RequestError
+from td3core.run_list import list_runs, summarise
 from td3core.runs import (
     RunDirectory,
     Table,
     default_runs_dir,
-    list_runs,
     read_table,
-    summarise,
 )
 from tests.core.helpers import tiny, write_checkpoint
 
