@@ -329,6 +329,12 @@ class RunConfig:
         help="Evaluations run in a process of their own while training goes on. Off: training"
         " waits for each. The run and its results are the same either way.",
     )
+    keep_replay: bool = setting(
+        True,
+        label="Keep replay memory",
+        help="The replay memory is kept on disk with the run, so that it can go on exactly where it"
+        " was. Off: a run that goes on fills it anew first.",
+    )
     checkpoint_interval: int = setting(
         10_000,
         label="Checkpoint every",

@@ -2,8 +2,8 @@
 
 One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
 anything else has ``step``, ``event`` (``pause``, ``save``, ``resume``, ``branch``) and ``time``. A
-change at step k takes effect before step k + 1. A run is its settings and its journal: applied again at the
-same steps, the changes make the same run.
+change at step k takes effect before step k + 1. A run is its settings and its journal: applied
+again at the same steps, the changes make the same run.
 """
 
 import json
@@ -58,10 +58,25 @@ def mend(path: Path) -> None:
         write_atomically(path, data[: data.rfind(b"\n") + 1])
 
 
-class Schedule:
-    """Live changes that are to take effect at their steps."""
+def forget(path: Path, names: Iterable[str], env_steps: int) -> None:
+    """Strike out the changes of these settings after a step: they will not take place.
 
-    def __init__(self, changes: Iterable[Change] = ()) -> None:
+    Raises:
+        OSError: the file cannot be written; it is as it was.
+    """
+    struck = set(names)
+    kept = [e for e in read(path) if e.get("field") not in struck or e["step"] <= env_steps]
+    write_atomically(path, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
+
+
+class Schedule:
+    """Live changes that are to take effect at their steps.
+
+    ``journaled`` says that they stand in the run's own journal already.
+    """
+
+    def __init__(self, changes: Iterable[Change] = (), *, journaled: bool = False) -> None:
+        self.journaled = journaled
         self._changes = sorted(changes, key=lambda change: change.env_steps)
 
     def __len__(self) -> int:

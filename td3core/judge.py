@@ -5,7 +5,6 @@ that is killed meanwhile has it measured when it goes on.
 """
 
 import contextlib
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from td3core.errors import RequestError, RunError
 from td3core.evaluate import Evaluation
 from td3core.evaluations import Evaluations
 from td3core.events import Evaluated, Warned
+from td3core.keeper import alias
 from td3core.pace import Pace
 from td3core.recorder import Recorder
 from td3core.runs import RunDirectory
@@ -109,16 +109,11 @@ class Judge:
 
     def _keep(self, env_steps: int) -> None:
         """Give the agent just saved as the last one a second name, until its result is known."""
-        last, kept = self._run.last, self._run.checkpoints / _waiting_name(f"{env_steps:09d}")
-        if not last.exists() or kept.exists():
-            return
-        # Not every file system has links; a copy does as well. Without either it still is measured,
-        # if nothing happens to the run before it is.
-        with contextlib.suppress(OSError):
-            try:
-                kept.hardlink_to(last)
-            except OSError:
-                shutil.copyfile(last, kept)
+        kept = self._run.checkpoints / _waiting_name(f"{env_steps:09d}")
+        # Without a file it still is measured, if nothing happens to the run before it is.
+        if self._run.last.exists() and not kept.exists():
+            with contextlib.suppress(OSError):
+                alias(self._run.last, kept)
 
     def _keep_best(self, agent: Checkpoint, result: Evaluation | None) -> None:
         path = self._run.best

@@ -15,6 +15,7 @@ class Pace:
         self._began = time.perf_counter()
         self._idle_s = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, env_steps)])
+        self._first = env_steps
         self._learning: tuple[float, int] | None = None
 
     @property
@@ -35,6 +36,11 @@ class Pace:
         finally:
             self._idle_s += time.perf_counter() - began
 
+    def begin_at(self, env_steps: int) -> None:
+        """Count from here: the steps before were taken by another process."""
+        self._first = env_steps
+        self._recent = deque([(self._active_s, env_steps)])
+
     def mark_learning(self, env_steps: int) -> None:
         """Start the average: the warm-up is over."""
         if self._learning is None:
@@ -52,5 +58,5 @@ class Pace:
 
     def average(self, env_steps: int) -> float:
         """Steps per second since the warm-up ended (since the start, before that)."""
-        then, steps = self._learning or (0.0, 0)
+        then, steps = self._learning or (0.0, self._first)
         return (env_steps - steps) / max(self._active_s - then, 1e-9)

@@ -5,8 +5,10 @@ AMD processors MKL takes its slower path and oneDNN is twice as fast, still in t
 units oneDNN really rounds to bf16. So both are timed and the result is checked, once for each run.
 """
 
+import platform
 import time
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -52,6 +54,16 @@ def choose(batch: int, width: int) -> str:
         chosen = OTHER if exact else USUAL
     use(chosen)
     return chosen
+
+
+def circumstances(threads: int) -> dict[str, str]:
+    """Return what the last bits of a result depend on, beside settings and code."""
+    return {
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+        "threads": str(threads),
+    }
 
 
 def _product(name: str, a: Tensor, b: Tensor) -> Tensor:

@@ -59,19 +59,29 @@ class Recorder:
         )
         self.report(event)
 
-    def add_changes(self, event: events.Tuned) -> None:
-        """Write live changes to the journal, and say them."""
-        for name, old, new in event.changes:
+    def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
+        """Write live changes to the journal, unless they stand there, and say them."""
+        for name, old, new in () if journaled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = checkpoint.now()
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
-    def save_agent(self, agent: Checkpoint, env_steps: int) -> bool:
-        """Save an agent where its header says, and say so; return whether that worked."""
+    def note(self, event: str, env_steps: int) -> None:
+        """Write to the journal what was asked of the run: a pause, a save, that it goes on."""
+        entry = {"step": env_steps, "event": event, "time": checkpoint.now()}
+        self.write("the journal", env_steps, partial(self._run.note, entry))
+
+    def save_agent(self, agent: Checkpoint, env_steps: int, *, quietly: bool = False) -> bool:
+        """Save an agent where its header says, and say so unless ``quietly``.
+
+        Returns whether that worked; that it did not is said in any case.
+        """
         path, evaluation = agent.header.path, agent.header.evaluation
         if not self.write(path.name, env_steps, partial(_save_even_without_folder, agent)):
             return False
+        if quietly:
+            return True
         saved_at, mean = agent.header.counters.env_steps, evaluation.mean if evaluation else None
         self.report(events.Saved(env_steps=saved_at, path=path, mean_return=mean))
         return True

@@ -47,7 +47,8 @@ class ReplayBuffer:
         """Transitions added so far, those overwritten since included."""
         self._obs_dim, self._act_dim = obs_dim, act_dim
         width = self.bytes_per_row(obs_dim, act_dim) // 4
-        self.rows = np.empty((capacity + slack, width), dtype=np.float32)
+        # Zeros cost nothing: the system hands out pages as they are touched.
+        self.rows = np.zeros((capacity + slack, width), dtype=np.float32)
 
     @staticmethod
     def bytes_per_row(obs_dim: int, act_dim: int) -> int:

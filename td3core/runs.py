@@ -9,7 +9,6 @@ import platform
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -218,19 +217,28 @@ class RunDirectory:
             if path.exists():
                 _keep_rows(path, env_steps)
 
-    def lengthen(self, steps: int) -> None:
-        """Write down that the run is to take ``steps`` steps in all.
+    def with_config(self, config: RunConfig) -> "RunDirectory":
+        """Return the same run with other settings; they are written by :meth:`take_up`."""
+        return RunDirectory(self.path, config, self.first_tunables, self.created, self.parent)
+
+    def take_up(self, env_steps: int) -> None:
+        """Make the run's files those of a run that goes on after this step.
 
         Raises:
             RequestError: the folder cannot be written.
         """
-        self.config = replace(self.config, steps=steps)
         try:
+            self.rewind(env_steps)
+            journal.mend(self.journal_file)
             found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
-            found["config"]["steps"] = steps
+            found["config"] = to_dict(self.config)
             write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
+            (self.path / records.ENDING).unlink(missing_ok=True)
+            self.checkpoints.mkdir(exist_ok=True)
         except OSError as problem:
-            raise RequestError(f"{self.path} cannot be written: {problem.strerror}.") from problem
+            raise RequestError(
+                f"{self.path} cannot be written: {problem.strerror or problem}."
+            ) from problem
 
     def write_ending(self, values: Mapping[str, Any]) -> None:
         """Put on record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.

@@ -2,9 +2,10 @@
 
 import contextlib
 import time
+from dataclasses import asdict, replace
 from functools import partial
 
-from td3core import checkpoint, products
+from td3core import checkpoint, journal, products
 from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import Tunables, changes, check_together
@@ -13,6 +14,7 @@ from td3core.envs import EnvInfo
 from td3core.errors import RequestError, RunError
 from td3core.events import (
     Ended,
+    Failed,
     Phase,
     Progress,
     Started,
@@ -34,6 +36,12 @@ from td3core.soundness import (
     require_sound_metrics,
 )
 
+LOG_STEPS = 50
+"""Training statistics are averaged over this many environment steps into one row."""
+
+REPORT_S = 0.1
+"""Seconds between two Progress events."""
+
 
 class Trainer:
     """One run from its first to its last step: acts, remembers, learns, and keeps records.
@@ -52,20 +60,26 @@ class Trainer:
         info: EnvInfo,
         memory: ReplayBuffer,
         fleet: Fleet,
+        schedule: Schedule,
     ) -> None:
         self.directory, self.config = directory, directory.config
-        self._control, self._report = control, report
-        self._info, self._num_envs = info, len(fleet)
+        self._control, self._report, self._schedule = control, report, schedule
+        self._info, self._memory, self._num_envs = info, memory, len(fleet)
         config = self.config
         self._agent = TD3(config, tunables, info.obs_dim, info.act_dim)
         self._experience = Experience(config, info, fleet, memory, self._agent)
         self._revision = 0
-        self.env_steps = self._episodes = 0
+        self.env_steps = self._episodes = self._fill_until = 0
+        self._changes_at, self._changes_here = 0, 0
+        self._products = ""
+        self.differs: list[str] = []
+        """What will not be as if the run had never been interrupted, in sentences."""
         self._pace = Pace(0)
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
+        self._keeper = Keeper(directory, memory, self._records)
         self._judge = Judge(
-            config,
+            directory,
             self._pace,
             self._records,
             write=self._write,
@@ -73,10 +87,53 @@ class Trainer:
             announce=partial(self._send_progress, Phase.EVALUATING),
         )
 
+    def go_on_from(self, saved: Checkpoint) -> None:
+        """Take up a run where a checkpoint left it."""
+        counters, tensors = saved.header.counters, saved.tensors
+        self._agent.load_state(tensors, counters.updates)
+        self.env_steps, self._episodes = counters.env_steps, counters.episodes
+        self._fill_until = counters.fill_until
+        self._changes_at, self._changes_here = counters.env_steps, counters.changes
+        self._experience.load_state(tensors)
+        self._experience.exploration.noise = counters.exploration_noise
+        self._pace.begin_at(self.env_steps)
+        self._make_alike(saved.header.made_by)
+        missing = self._keeper.load_memory(saved)
+        if missing:
+            config = self.config
+            self._fill_until = self.env_steps + min(config.learning_starts, config.buffer_size)
+            self.differs.append(
+                f"The replay memory could not be had again: {missing}. Until step"
+                f" {self._fill_until} it is filled anew and nothing is learnt."
+            )
+        lost = self._experience.return_to_episodes(tensors["episodes.obs"])
+        if lost and not missing:
+            self.differs.append(
+                f"The environment did not come back to where it was in episode {lost[0]}; that"
+                " begins anew. It may draw on more than its seed and the actions."
+            )
+        self._judge.load_state(self.env_steps)
+        self._records.note("resume", self.env_steps)
+
+    def _make_alike(self, made_by: dict[str, str]) -> None:
+        """Multiply as before, where that can be; say what is not as it was."""
+        here = products.circumstances(self.config.torch_threads)
+        changed = [
+            f"{name} was {made_by[name]} and is {value}"
+            for name, value in here.items()
+            if made_by.get(name, value) != value
+        ]
+        if made_by.get("products") in (products.USUAL, products.OTHER) and not changed:
+            self._products = made_by["products"]
+            products.use(self._products)
+        if changed:
+            self.differs.append(f"The last digits will differ: {', '.join(changed)}.")
+
     def run(self) -> Ended:
         """Step until the end or a stop, then save."""
-        config = self.config
-        widest = max((1, *config.actor_hidden, *config.critic_hidden))
+        if not self._products:
+            widest = max((1, *self.config.actor_hidden, *self.config.critic_hidden))
+            self._products = products.choose(self._agent.tunables.batch_size, widest)
         self._report(
             Started(
                 run=self.directory.path,
@@ -86,39 +143,49 @@ class Trainer:
                 device="cpu",
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=products.choose(self._agent.tunables.batch_size, widest),
+                products=self._products,
             )
         )
+        for message in self.differs:
+            self._report(Warned(env_steps=self.env_steps, message=message))
         self._experience.begin_episodes(self.env_steps)
-        stopped = False
-        while self.env_steps < self.config.steps and not stopped:
-            if self._control.waiting:
-                stopped = self._obey()
-                continue
-            exploring = self.env_steps >= self.config.learning_starts
-            self._step(exploring)
-            # Updates leave the interpreter to others while torch computes; bare steps do not.
-            if not (exploring and self._learn()):
-                self._control.breathe()
-            self._keep_records(exploring)
+        stopped = self._step_to_the_end()
         self._log_training()
         if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
             self._evaluate()
         if not stopped:
             self._judge.finish()
         # An agent that has not taken a step is not worth a file.
-        if self.env_steps and not self._save(self.directory.last):
+        if self.env_steps and not self._save_last():
             raise RunError(
                 f"The run is over, but its agent could not be saved as {self.directory.last}."
             )
         self._send_progress(self._phase())
         return self.ending("user" if stopped else "finished")
 
+    def _step_to_the_end(self) -> bool:
+        """Take all steps; return whether a stop was asked for before the last."""
+        while self.env_steps < self.config.steps:
+            if self._schedule.due(self.env_steps):
+                self._follow_schedule()
+            if self._control.waiting:
+                if self._obey():
+                    return True
+                continue
+            exploring = self.env_steps >= self.config.learning_starts
+            self._step(exploring)
+            learning = exploring and self.env_steps > self._fill_until
+            # Updates leave the interpreter to others while torch computes; bare steps do not.
+            if not (learning and self._learn()):
+                self._control.breathe()
+            self._keep_records(learning)
+        return False
+
     def rescue(self, problem: Exception) -> None:
         """After a failure, put everything that is still sound on disk."""
         with contextlib.suppress(Exception):
             if not isinstance(problem, DivergedError):
-                self._save(self.directory.last)
+                self._save_last()
             self._send_progress(self._phase())
 
     def close(self) -> None:
@@ -153,10 +220,12 @@ class Trainer:
         config = self.config
         if self._reached(LOG_STEPS):
             self._log_training()
+        if self._reached(config.checkpoint_interval):
+            self._save_step()
         if learning and self._reached(config.eval_interval):
             self._evaluate()
-        if self._reached(config.checkpoint_interval):
-            self._save(self.directory.step_checkpoint(self.env_steps))
+        if self._keeper.due:
+            self._save_last(quietly=True)
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._judge.collect()
             self._send_progress(self._phase())
@@ -174,8 +243,11 @@ class Trainer:
         self._records.add_training(row, self._pace.wall_s)
 
     def _evaluate(self) -> None:
-        require_sound_agent(self._agent, self.env_steps)
-        self._judge.submit(self._snapshot(self.directory.best))
+        agent = self._snapshot()
+        if self._keeper.last_at != self.env_steps:
+            with self._pace.stopped():
+                self._keeper.save_last(agent, quietly=True)
+        self._judge.submit(replace(agent, header=replace(agent.header, path=self.directory.best)))
 
     def _while_waiting(self) -> bool:
         """Show signs of life while an evaluation is waited for; stop waiting if told to."""
@@ -193,11 +265,14 @@ class Trainer:
             if orders.tunables is not None:
                 self._tune(orders.tunables, orders.revision)
             if orders.save:
-                self._save(self.directory.step_checkpoint(self.env_steps))
+                self._records.note("save", self.env_steps)
+                self._save_step()
             if orders.stop:
+                self._records.note("stop", self.env_steps)
                 return True
             if not orders.pause:
                 return False
+            self._records.note("pause", self.env_steps)
             self._send_progress(Phase.PAUSED)
             with self._pace.stopped():
                 self._control.wait()
@@ -208,31 +283,53 @@ class Trainer:
         except RequestError as problem:
             self._report(Warned(env_steps=self.env_steps, message=str(problem)))
             tunables = self._agent.tunables
+        changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
+        self._revision = revision
+        # What a person does now counts more than what is still to be done as before.
+        if self._schedule.forget(changed) and self._schedule.journaled:
+            forget = partial(journal.forget, self.directory.journal_file, changed, self.env_steps)
+            self._records.write("the journal", self.env_steps, forget)
+        self._change(tunables)
+
+    def _follow_schedule(self) -> None:
+        """Make the live changes that are due."""
+        tunables = self._schedule.take(self.env_steps, self._agent.tunables)
+        self._change(tunables, journaled=self._schedule.journaled)
+
+    def _change(self, tunables: Tunables, *, journaled: bool = False) -> None:
         changed = tuple(changes(self._agent.tunables, tunables))
         self._agent.apply(tunables)
-        self._revision = revision
         if any(name == "exploration_noise" for name, _, _ in changed):
             self._experience.exploration.noise = tunables.exploration_noise
-        self._records.add_changes(
-            Tuned(
-                env_steps=self.env_steps,
-                updates=self._agent.updates,
-                revision=revision,
-                tunables=tunables,
-                changes=changed,
-            )
+        before = self._changes_here if self._changes_at == self.env_steps else 0
+        self._changes_at, self._changes_here = self.env_steps, before + len(changed)
+        tuned = Tuned(
+            env_steps=self.env_steps,
+            updates=self._agent.updates,
+            revision=self._revision,
+            tunables=tunables,
+            changes=changed,
         )
+        self._records.add_changes(tuned, journaled=journaled)
 
     # Files and reports --------------------------------------------------------------------------
 
-    def _save(self, path: Path) -> bool:
-        require_sound_agent(self._agent, self.env_steps)
-        return self._write(self._snapshot(path))
+    def _save_last(self, *, quietly: bool = False) -> bool:
+        agent = self._snapshot()
+        with self._pace.stopped():
+            return self._keeper.save_last(agent, quietly=quietly)
 
-    def _snapshot(self, path: Path) -> Checkpoint:
-        """Return a copy of everything that makes the agent, meant for ``path``."""
+    def _save_step(self) -> bool:
+        agent = self._snapshot()
+        with self._pace.stopped():
+            return self._keeper.save_step(agent)
+
+    def _snapshot(self) -> Checkpoint:
+        """Return a copy of everything that makes the run; raise if it is not worth saving."""
+        require_sound_agent(self._agent, self.env_steps)
+        memory = self._keeper.memory_state(self.env_steps)
         header = Header(
-            path=path,
+            path=self.directory.last,
             config=self.config,
             tunables=self._agent.tunables,
             env=self._info,
@@ -241,12 +338,17 @@ class Trainer:
                 updates=self._agent.updates,
                 episodes=self._episodes,
                 exploration_noise=self._experience.exploration.noise,
+                stored=self._memory.stored,
+                changes=self._changes_here if self._changes_at == self.env_steps else 0,
+                fill_until=self._fill_until,
             ),
             evaluation=None,
             complete=True,
             created=checkpoint.now(),
+            made_by=products.circumstances(self.config.torch_threads)
+            | {"products": self._products},
         )
-        tensors = self._agent.state() | self._experience.state()
+        tensors = self._agent.state() | self._experience.state() | memory
         return Checkpoint(header=header, tensors=tensors)
 
     def _write(self, agent: Checkpoint) -> bool:
@@ -291,3 +393,12 @@ class Trainer:
             best_checkpoint=run.best if run.best.exists() else None,
             last_checkpoint=run.last if run.last.exists() else None,
         )
+
+    def write_ending(self, outcome: Ended | Failed) -> None:
+        """Put on record how the run ended; a run without that was interrupted."""
+        how = outcome if isinstance(outcome, Ended) else outcome.ending
+        if how is not None:
+            message = outcome.message if isinstance(outcome, Failed) else ""
+            values = asdict(how) | {"message": message}
+            write = partial(self.directory.write_ending, values)
+            self._records.write("how the run ended", self.env_steps, write)

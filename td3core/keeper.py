@@ -1,0 +1,113 @@
+"""Puts a run's agents on disk, with everything that going on from them needs."""
+
+import contextlib
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.checkpoint import Checkpoint
+from td3core.errors import RequestError
+from td3core.memory_file import MemoryFile
+from td3core.recorder import Recorder
+from td3core.replay import ReplayBuffer
+from td3core.runs import RunDirectory
+
+SLACK = 20_000
+"""Transitions the replay memory holds beyond its capacity, and so the most that may be added
+between two checkpoints; the last one is renewed in time. They take 4 MB for BipedalWalker."""
+
+_RETRY_AFTER = 1_000
+_SUMS = "replay.sums"
+
+
+class Keeper:
+    """Saves agents: ``last`` again and again, so that little is lost to a crash, others to stay.
+
+    What they learn from, the replay memory, goes to a file of its own first.
+    """
+
+    def __init__(self, run: RunDirectory, memory: ReplayBuffer, records: Recorder) -> None:
+        self._run, self._memory, self._records = run, memory, records
+        resumable = run.config.keep_replay
+        self._file = MemoryFile(run.path / "replay.f32", memory) if resumable else None
+        self._renew_at = SLACK // 2
+        self.last_at = -1
+        """The step of the agent that was last saved as ``last``."""
+
+    @property
+    def due(self) -> bool:
+        """Whether so much was stored since ``last`` was saved that it has to be renewed."""
+        return self._file is not None and self._memory.stored >= self._renew_at
+
+    def memory_state(self, env_steps: int) -> dict[str, NDArray[np.uint32]]:
+        """Bring the memory's file up to date; return what a checkpoint has to know of it."""
+        file = self._file
+        if file is None:
+            return {}
+        sums: list[NDArray[np.uint32]] = []
+        self._records.write("the replay memory", env_steps, lambda: sums.append(file.save()))
+        # Not at every step, where the disk is full.
+        self._renew_at = self._memory.stored + (SLACK // 2 if sums else _RETRY_AFTER)
+        return {_SUMS: sums[0]} if sums else {}
+
+    def save_last(self, agent: Checkpoint, *, quietly: bool) -> bool:
+        """Save the agent to go on from, without a word to the listeners if ``quietly``."""
+        env_steps = agent.header.counters.env_steps
+        # Rows up to here have to be there when the run goes on from here.
+        self._records.flush(env_steps)
+        last = replace(agent, header=replace(agent.header, path=self._run.last))
+        return self._noted(env_steps, self._records.save_agent(last, env_steps, quietly=quietly))
+
+    def save_step(self, agent: Checkpoint) -> bool:
+        """Save an agent to stay; it is the one to go on from as well."""
+        env_steps = agent.header.counters.env_steps
+        path = self._run.step_checkpoint(env_steps)
+        self._records.flush(env_steps)
+        named = replace(agent, header=replace(agent.header, path=path))
+        if not self._records.save_agent(named, env_steps):
+            return False
+        renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
+        return self._noted(env_steps, renamed)
+
+    def _noted(self, env_steps: int, saved: bool) -> bool:
+        if saved:
+            self.last_at = env_steps
+        return saved
+
+    def load_memory(self, saved: Checkpoint) -> str:
+        """Fill the replay memory with what it held then; return why not, if that cannot be."""
+        if self._file is None:
+            return "it was not to be kept on disk (keep_replay is off)"
+        if _SUMS not in saved.tensors:
+            return "it could not be written when the checkpoint was"
+        try:
+            self._file.load(saved.header.counters.stored, saved.tensors[_SUMS])
+        except RequestError as problem:
+            self._memory.stored = 0
+            return str(problem).rstrip(".")
+        self._renew_at = self._memory.stored + SLACK // 2
+        return ""
+
+
+def alias(path: Path, other: Path) -> None:
+    """Let ``other`` name the same contents as ``path``, at once or not at all.
+
+    Raises:
+        OSError: it could not be done; ``other`` is as it was.
+    """
+    half = other.with_name(f".{other.name}.part")
+    half.unlink(missing_ok=True)
+    try:
+        try:
+            half.hardlink_to(path)
+        except OSError:
+            # Not every file system has links.
+            shutil.copyfile(path, half)
+        half.replace(other)
+    except OSError:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,89 @@
+"""What a run goes on from, and what it needs for that."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from td3core import checkpoint, journal
+from td3core.checkpoint import Checkpoint
+from td3core.envs import EnvInfo
+from td3core.errors import RequestError
+from td3core.journal import Change
+from td3core.runs import RunDirectory
+
+
+def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, ...]]:
+    """Return the newest checkpoint that a run can go on from, and what is to be said of others.
+
+    ``None`` is a run that was interrupted before its first one: it begins anew, with the same seed
+    and so with the same steps.
+
+    Raises:
+        RequestError: there are checkpoints, but not one of them will do.
+    """
+    steps = [path for path in run.saved() if path not in (run.best, run.last)]
+    candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
+    refusals: list[str] = []
+    for path in candidates:
+        try:
+            return load_complete(path), tuple(refusals)
+        except RequestError as problem:
+            refusals.append(str(problem))
+    if refusals:
+        raise RequestError(f"{run.path.name} cannot go on: {' '.join(refusals)}")
+    return None, ()
+
+
+def load_complete(path: Path) -> Checkpoint:
+    """Read a checkpoint that holds everything a run needs to go on.
+
+    Raises:
+        RequestError: it cannot be read, or holds only the networks.
+    """
+    saved = checkpoint.load(path)
+    if not saved.header.complete:
+        raise RequestError(f"{path.name} holds an exported agent: it can act, but not learn on.")
+    if "episodes.numbers" not in saved.tensors:
+        raise RequestError(f"{path.name} was saved by a TD3 Studio that could not go on from it.")
+    return saved
+
+
+def lengthened(run: RunDirectory, saved: Checkpoint | None, steps: int | None) -> RunDirectory:
+    """Return the run with another number of steps, if one is given.
+
+    Raises:
+        RequestError: the run has come to its last step already.
+    """
+    total = steps or run.config.steps
+    reached = saved.header.counters.env_steps if saved else 0
+    if reached >= total:
+        raise RequestError(
+            f"{run.path.name} has come to step {reached} of {total}; to go on, give it more steps."
+        )
+    return run.with_config(replace(run.config, steps=total))
+
+
+def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:
+    """Return the live changes on record that the checkpoint does not know of yet."""
+    changes = journal.changes_of(run.journal())
+    if saved is None:
+        return changes
+    counters = saved.header.counters
+    here = [change for change in changes if change.env_steps == counters.env_steps]
+    later = [change for change in changes if change.env_steps > counters.env_steps]
+    return here[counters.changes :] + later
+
+
+def require_same_sizes(saved: Checkpoint, info: EnvInfo) -> None:
+    """Refuse an environment that is not the one the agent learnt in.
+
+    Raises:
+        RequestError: sizes or bounds differ.
+    """
+    then = saved.header.env
+    for name in ("obs_dim", "act_dim", "action_low", "action_high"):
+        before, now = getattr(then, name), getattr(info, name)
+        if before != now:
+            raise RequestError(
+                f"{info.env_id} is not what it was when {saved.header.path.name} was saved:"
+                f" its {name} was {before} and is {now}."
+            )
