@@ -14,6 +14,7 @@ from td3core.catalogue import find_known
 from td3core.envs import registered_elsewhere
 
 _REMEMBERED = 12
+_NOTHING = ("", "")
 
 
 class EnvSection(QWidget):
@@ -44,7 +45,7 @@ class EnvSection(QWidget):
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
         self._check, self._look = EnvInquiry(self), EnvInquiry(self)
-        self._asked = ""
+        self._asked = _NOTHING
         self._build()
         self._connect()
 
@@ -114,11 +115,10 @@ class EnvSection(QWidget):
         """Find out what an environment is like that is not known, or is made otherwise."""
         env_id, args = self.env_id, self._args().strip()
         if not env_id or (find_known(env_id) and not args):
-            self._look.cancel()
-            self._asked = ""
+            self._forget()
             self._show_facts()
-        elif self._asked != f"{env_id} {args}":
-            self._asked = f"{env_id} {args}"
+        elif self._asked != (env_id, args):
+            self._asked = (env_id, args)
             self.facts.setText("Looking …")
             self.facts.show()
             self._look.ask(env_id, args, quick=True)
@@ -128,8 +128,15 @@ class EnvSection(QWidget):
         self._check.cancel()
         self._look.cancel()
 
+    def _forget(self) -> None:
+        self._look.cancel()
+        self._asked = _NOTHING
+
     @Slot()
     def _show_facts(self) -> None:
+        if self._asked[0] != self.env_id:
+            # What is still being found out is of no use for another one.
+            self._forget()
         facts = self.picker.facts(self.env_id)
         self.facts.setText(facts)
         self.facts.setVisible(bool(facts))

@@ -176,6 +176,19 @@ def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
     assert "window_envs" not in sys.modules
 
 
+def test_what_is_found_out_too_late_is_not_said_of_another_one(
+    qtbot, window, find, picker, own_module
+):
+    type_name(qtbot, picker, own_module)
+    assert window.setup.environment._look.busy
+    type_name(qtbot, picker, "window_envs:Hanging")
+    picker.setCurrentText("Ant-v5")
+    assert not window.setup.environment._look.busy
+    assert facts(find).startswith("105 observations")
+    type_name(qtbot, picker, own_module)
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
+
+
 def test_arguments_that_are_typed_are_tried_as_well(qtbot, window, find, picker, own_module):
     picker.setCurrentText(own_module)
     field = find("field_env_args")

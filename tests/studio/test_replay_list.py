@@ -92,7 +92,7 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
 ) -> None:
     run = make_run(tmp_path, 0, "step_000100000", "step_000050000", "best", "last")
     table = run.table("evaluations", EVALUATION_COLUMNS)
-    table.add((50_000, 118.2, 1, 1, "118.2", "9", 0, 1.0))
+    table.add((50_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
     assert texts(panel.model) == [
