@@ -229,7 +229,7 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
 
 
 def _counters(values: dict[str, Any]) -> Counters:
-    whole = {name: values[name] for name in values if name != "exploration_noise"}
+    whole = {name: value for name, value in dict(values).items() if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
     return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))

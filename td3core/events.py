@@ -31,7 +31,7 @@ METRICS = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
 TRAINING_COLUMNS = ("env_steps", "updates", *METRICS)
 """Columns of :attr:`Progress.training` and of ``training.csv`` (which adds the time).
 
-Each row is a mean over the updates of :data:`td3core.loop.LOG_STEPS` environment steps. ``q1``,
+Each row is a mean over the updates of :data:`td3core.trainer.LOG_STEPS` environment steps. ``q1``,
 ``q2`` and ``target`` are means over the batch; with one critic ``q2`` and ``critic2_loss`` are NaN;
 so is ``actor_loss`` where the delay left the actor alone.
 """

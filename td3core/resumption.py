@@ -55,7 +55,10 @@ def lengthened(run: RunDirectory, saved: Checkpoint | None, steps: int | None) -
     """
     total = steps or run.config.steps
     reached = saved.header.counters.env_steps if saved else 0
-    if reached >= total:
+    ending = run.ending()
+    # One that was killed in its last evaluation has come to its last step, but not to its end.
+    finished = ending is not None and ending.stopped == "finished"
+    if reached >= total and (finished or reached > total):
         raise RequestError(
             f"{run.path.name} has come to step {reached} of {total}; to go on, give it more steps."
         )

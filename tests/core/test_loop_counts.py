@@ -108,7 +108,9 @@ def test_updates_are_one_for_each_step_after_the_warm_up_times_updates_per_step(
     outcome = finish(runs_dir, steps=60, learning_starts=20, updates_per_step=each)
     assert (outcome.env_steps, outcome.updates) == (60, 40 * each)
     assert checkpoint.read_header(outcome.run / "checkpoints/last.safetensors").counters == (
-        checkpoint.Counters(env_steps=60, updates=40 * each, episodes=6, exploration_noise=0.1)
+        checkpoint.Counters(
+            env_steps=60, updates=40 * each, episodes=6, exploration_noise=0.1, stored=60
+        )
     )
 
 
