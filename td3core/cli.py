@@ -1,11 +1,8 @@
 """The headless commands. Results go to standard output, everything else to standard error."""
 
 import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,29 +13,20 @@ from rich.table import Column, Table
 
 from td3core import __version__
 from td3core.cli_check import check_command
-from td3core.cli_values import assignments
-from td3core.config import RunConfig, Tunables, parse_value
-from td3core.control import Control
+from td3core.cli_train import AsJson, RunsDir, branch, console, resume, train, verify
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
     from td3core.evaluate import Evaluation
-    from td3core.events import Ended
 
-FAILED, WRONG_REQUEST = 1, 2
+WRONG_REQUEST = 2
 
-console = Console(stderr=True, highlight=False)
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help="Train TD3 agents, evaluate and film them. Without a command, the window opens.",
 )
 
-RunsDir = Annotated[
-    Path | None,
-    typer.Option("--runs-dir", help="Folder of runs; else TD3_STUDIO_RUNS, else the user's own."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
 CheckpointFile = Annotated[Path, typer.Argument(help="A checkpoint, or a run (its best one).")]
 
 
@@ -62,46 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     return status if isinstance(status, int) else 0
 
 
-@app.command()
-def train(
-    env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
-    env_module: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE", help="Import this first; it registers the environment."),
-    ] = None,
-    preset: Annotated[
-        list[str] | None,
-        typer.Option(help="Preset or variant, more than one allowed; else the environment's own."),
-    ] = None,
-    steps: Annotated[str | None, typer.Option(help="Environment steps; 1e6 counts.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting.")
-    ] = None,
-    runs_dir: RunsDir = None,
-    threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
-    no_eval: Annotated[bool, typer.Option("--no-eval", help="Skip evaluations.")] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Train an agent. Ctrl-C saves and ends cleanly."""
-    from td3core.env_choice import EnvChoice
-    from td3core.envs import check_env
-    from td3core.presets import compose
-
-    values = assignments(settings or [])
-    if steps is not None:
-        values["steps"] = parse_value("steps", steps)
-    given = {"seed": seed, "threads": threads}
-    values |= {name: value for name, value in given.items() if value is not None}
-    if no_eval:
-        values["eval_interval"] = 0
-    if env_module:
-        env = f"{env_module}:{env}"
-    # An unknown environment is the likelier slip; say that rather than "no such preset".
-    # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
-    env = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
-    config, tunables = compose(env, preset or [], values)
-    return _run(config, tunables, runs_dir, as_json=as_json)
+for command in (train, resume, branch, verify):
+    app.command()(command)
 
 
 @app.command(name="eval")
@@ -210,57 +160,6 @@ def version_option(
     if version:
         print(f"td3-studio {__version__}")
         raise typer.Exit
-
-
-def _run(config: RunConfig, tunables: Tunables, runs_dir: Path | None, *, as_json: bool) -> int:
-    from td3core.cli_progress import Narrator
-    from td3core.events import Failed
-    from td3core.loop import train as train_run
-    from td3core.runs import default_runs_dir
-
-    control = Control()
-    with _interrupts_stop(control), Narrator(console, config) as narrator:
-        outcome = train_run(config, tunables, control, narrator, runs_dir or default_runs_dir())
-    if isinstance(outcome, Failed):
-        if outcome.request:
-            raise RequestError(outcome.message)
-        console.print(f"[red]The run failed:[/] {escape(outcome.message)}")
-        if outcome.details:
-            console.print(escape(outcome.details), style="dim")
-        result = _plain(outcome.ending) | {"message": outcome.message}
-    else:
-        result = _plain(outcome)
-    if as_json:
-        print(json.dumps(result))
-    return FAILED if isinstance(outcome, Failed) else 0
-
-
-def _plain(ending: "Ended | None") -> dict[str, Any]:
-    """Return the promised keys with values JSON can hold; all null for a run that never began."""
-    from td3core.events import Ended
-
-    if ending is None:
-        return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
-    values = asdict(ending)
-    return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
-
-
-@contextmanager
-def _interrupts_stop(control: Control) -> Iterator[None]:
-    """Let the first Ctrl-C ask the run to save and end; the second one interrupts."""
-
-    def handle(_number: int, _frame: object) -> None:
-        if control.stopping:
-            raise KeyboardInterrupt
-        console.print("Saving; press Ctrl-C again to leave at once.")
-        control.stop()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _checkpoint_path(path: Path) -> Path:

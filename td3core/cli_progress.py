@@ -8,7 +8,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from td3core import events
-from td3core.config import RunConfig
 
 
 def reached(event: events.Evaluated) -> str:
@@ -21,7 +20,7 @@ def reached(event: events.Evaluated) -> str:
 class Narrator:
     """A ``report`` for :func:`td3core.loop.train` that writes to a console."""
 
-    def __init__(self, console: Console, config: RunConfig) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
         self._bar = Progress(
             TextColumn("{task.fields[phase]:<10}"),
@@ -34,7 +33,7 @@ class Narrator:
             # A log file has no use for a moving bar.
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=config.steps, phase="starting", speed=0.0)
+        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -52,6 +51,7 @@ class Narrator:
         """Show one event."""
         match event:
             case events.Started():
+                self._bar.update(self._task, total=event.config.steps)
                 self._say(f"Run {event.run}")
                 self._say(f"{event.device} × {event.threads}, products by {event.products}")
             case events.Progress():

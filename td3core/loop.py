@@ -8,14 +8,16 @@ returned. No exception escapes: what goes wrong is said as :class:`Failed`.
 
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from threadpoolctl import threadpool_limits
 
+from td3core.branching import branched, memory_beside, parent_of
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.control import Control
@@ -100,6 +102,31 @@ def resume(
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
             differs=differs,
         )
+
+    return _conduct(begin, control, report)
+
+
+def branch(
+    checkpoint: Path,
+    values: Mapping[str, Any],
+    control: Control,
+    report: Report,
+    runs_dir: Path,
+) -> Ended | Failed:
+    """Begin a new run with everything a checkpoint holds, but for the settings in ``values``.
+
+    The checkpoint's run is left as it is.
+    """
+
+    def begin() -> Beginning:
+        saved, config, tunables = branched(checkpoint, values)
+
+        def make() -> RunDirectory:
+            made = RunDirectory.create(runs_dir, config, tunables, parent_of(saved))
+            made.adopt_memory(memory_beside(checkpoint))
+            return made
+
+        return Beginning(config=config, tunables=tunables, directory=make, saved=saved)
 
     return _conduct(begin, control, report)
 

@@ -7,8 +7,10 @@ import json
 import os
 import platform
 import re
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -155,7 +157,13 @@ class RunDirectory:
         self.last = self.checkpoints / f"last{SUFFIX}"
 
     @classmethod
-    def create(cls, runs_dir: Path, config: RunConfig, tunables: Tunables) -> "RunDirectory":
+    def create(
+        cls,
+        runs_dir: Path,
+        config: RunConfig,
+        tunables: Tunables,
+        parent: Parent | None = None,
+    ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
         Raises:
@@ -163,9 +171,12 @@ class RunDirectory:
         """
         created = now()
         try:
-            run = cls(_new_folder(runs_dir, config), config, tunables, created)
+            run = cls(_new_folder(runs_dir, config), config, tunables, created, parent)
             run.checkpoints.mkdir()
-            text = tomli_w.dumps(_description(config, tunables, created))
+            description = _description(config, tunables, created)
+            if parent is not None:
+                description["parent"] = asdict(parent)
+            text = tomli_w.dumps(description)
             write_atomically(run.path / "run.toml", text.encode())
         except OSError as problem:
             raise RequestError(
@@ -220,6 +231,22 @@ class RunDirectory:
     def with_config(self, config: RunConfig) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`take_up`."""
         return RunDirectory(self.path, config, self.first_tunables, self.created, self.parent)
+
+    def adopt_memory(self, other: Path) -> None:
+        """Copy the replay memory of another run, if there is one.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        if not other.is_file():
+            return
+        try:
+            shutil.copyfile(other, self.path / "replay.f32")
+        except OSError as problem:
+            raise RequestError(
+                f"The replay memory of {other.parent.name} cannot be copied:"
+                f" {problem.strerror or problem}."
+            ) from problem
 
     def take_up(self, env_steps: int) -> None:
         """Make the run's files those of a run that goes on after this step.

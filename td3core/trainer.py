@@ -113,7 +113,8 @@ class Trainer:
                 " begins anew. It may draw on more than its seed and the actions."
             )
         self._judge.load_state(self.env_steps)
-        self._records.note("resume", self.env_steps)
+        came = "resume" if self.directory.parent is None else "branch"
+        self._records.note(came, self.env_steps)
 
     def _make_alike(self, made_by: dict[str, str]) -> None:
         """Multiply as before, where that can be; say what is not as it was."""
