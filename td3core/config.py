@@ -221,7 +221,7 @@ class RunConfig:
     env_processes: int = setting(
         0,
         label="Environment processes",
-        zero="in the training thread",
+        zero="none",
         low=0,
         high=64,
         help="Spread the environments over this many processes, which step them at the same time:"
