@@ -141,7 +141,7 @@ class Trainer:
                 config=self.config,
                 tunables=self._agent.tunables,
                 env_steps=self.env_steps,
-                device="cpu",
+                device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
                 products=self._products,
