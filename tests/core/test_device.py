@@ -1,4 +1,4 @@
-"""Updates on a graphics processor: refused where there is none, and the same as here where one is."""
+"""Updates on a graphics processor: refused where there is none, elsewhere the same as here."""
 
 import numpy as np
 import pytest
