@@ -61,6 +61,20 @@ class Keeper:
         last = replace(agent, header=replace(agent.header, path=self._run.last))
         return self._noted(env_steps, self._records.save_agent(last, env_steps, quietly=quietly))
 
+    def save_waiting(self, agent: Checkpoint) -> None:
+        """Save an agent that is about to be evaluated, first under a name that says so.
+
+        As the one to go on from it counts only then: a run that goes on from it knows that its
+        evaluation is still out. Without the file it is measured if nothing happens meanwhile.
+        """
+        env_steps = agent.header.counters.env_steps
+        path = self._run.waiting_checkpoint(env_steps)
+        self._records.flush(env_steps)
+        named = replace(agent, header=replace(agent.header, path=path))
+        if self._records.save_agent(named, env_steps, quietly=True):
+            renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
+            self._noted(env_steps, renamed)
+
     def save_step(self, agent: Checkpoint) -> bool:
         """Save an agent to stay; it is the one to go on from as well."""
         env_steps = agent.header.counters.env_steps
