@@ -86,6 +86,13 @@ class Keeper:
         renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
         return self._noted(env_steps, renamed)
 
+    def complete_step(self, saved: Checkpoint) -> None:
+        """Give the agent to go on from the name it was to stay under, if a crash prevented that."""
+        env_steps, path = saved.header.counters.env_steps, saved.header.path
+        wanted = self._run.step_checkpoint(env_steps)
+        if path == self._run.last and not wanted.exists():
+            self._records.write(wanted.name, env_steps, lambda: alias(path, wanted))
+
     def _noted(self, env_steps: int, saved: bool) -> bool:
         if saved:
             self.last_at = env_steps

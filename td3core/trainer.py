@@ -118,6 +118,8 @@ class Trainer:
             )
         self._judge.load_state(self.env_steps)
         self._records.note(came, self.env_steps)
+        if self._reached(self.config.checkpoint_interval) and came == "resume":
+            self._keeper.complete_step(saved)
         # Until it has a checkpoint of its own, a branch could not be resumed.
         if not self.directory.last.exists():
             self._save_last(quietly=True)
