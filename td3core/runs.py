@@ -22,7 +22,7 @@ import tomli_w
 from td3core import journal, records
 from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
 from td3core.records import Ending, Notes, Parent
@@ -218,7 +218,9 @@ class RunDirectory:
         except FileNotFoundError as problem:
             raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise RequestError(f"{path.name}/run.toml cannot be read: {problem}") from problem
+            raise RequestError(
+                f"{path.name}/run.toml cannot be read: {brief(problem)}"
+            ) from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:
         """Open one of the run's growing tables for writing."""

@@ -12,6 +12,7 @@ from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError
 from td3core.events import METRICS
 
+_MOST_SHOWN = 9
 _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
 
@@ -35,8 +36,9 @@ def require_whole(saved: Checkpoint) -> None:
         if found is None:
             raise RequestError(f"{name} lacks the tensor {what}.")
         if found.shape != shape or found.dtype != dtype:
+            as_found = found.shape if found.ndim < _MOST_SHOWN else "many dimensions"
             raise RequestError(
-                f"{name} holds {what} as {found.dtype} of shape {found.shape}, not as {dtype} of"
+                f"{name} holds {what} as {found.dtype} of shape {as_found}, not as {dtype} of"
                 f" shape {shape}."
             )
         if not np.isfinite(found).all():
