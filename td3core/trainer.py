@@ -118,7 +118,9 @@ class Trainer:
             )
         self._judge.load_state(self.env_steps)
         self._records.note(came, self.env_steps)
-        if self._reached(self.config.checkpoint_interval) and came == "resume":
+        parent = self.directory.parent
+        own = parent is None or parent.env_steps < self.env_steps
+        if own and self._reached(self.config.checkpoint_interval):
             self._keeper.complete_step(saved)
         # Until it has a checkpoint of its own, a branch could not be resumed.
         if not self.directory.last.exists():
