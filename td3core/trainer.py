@@ -308,7 +308,13 @@ class Trainer:
         """Make the live changes that are due."""
         while self._schedule.due(self.env_steps):
             tunables = self._schedule.take(self.env_steps, self._agent.tunables)
-            self._change(tunables, journaled=self._schedule.journaled)
+            try:
+                check_together(self.config, tunables)
+            except RequestError as problem:
+                # A journal may be that of a run with other settings.
+                self._report(Warned(env_steps=self.env_steps, message=str(problem)))
+            else:
+                self._change(tunables, journaled=self._schedule.journaled)
 
     def _change(self, tunables: Tunables, *, journaled: bool = False) -> None:
         changed = tuple(changes(self._agent.tunables, tunables))

@@ -496,3 +496,14 @@ def test_resume_on_the_command_line_goes_on_and_prints_how_it_ended(
     assert cli.main(["resume", ended.run.name]) == 2
     assert "has come to step 100" in capsys.readouterr().err
     assert cli.main(["resume", "nothing-here"]) == 2
+
+
+def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs_dir: Path) -> None:
+    config, tunables = tiny(**VALUES | {"buffer_size": 50})
+    told = Told()
+    changes = [Change(30, "batch_size", 60), Change(40, "tau", 0.5)]
+    outcome = train(config, tunables, Control(), told, runs_dir, changes)
+    assert isinstance(outcome, Ended)
+    assert [(w.env_steps, "batch_size 60" in w.message) for w in told.all(Warned)] == [(30, True)]
+    found = checkpoint.read_header(RunDirectory.open(outcome.run).last).tunables
+    assert (found.batch_size, found.tau) == (tunables.batch_size, 0.5)
