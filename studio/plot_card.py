@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.past_curves import PastCurves
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.run_model import Marker
 from studio.series import Numbers, Series
@@ -74,6 +75,7 @@ class PlotCard(QWidget):
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
         self._items = {curve: self._make_item(curve) for curve in curves}
+        self._past = PastCurves(self.plot, curves)
         self._hint = QLabel(empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -166,12 +168,20 @@ class PlotCard(QWidget):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(
-        self, curves: Sequence[tuple[Curve, Series]], marks: Sequence[float], steps: int
+        self,
+        curves: Sequence[tuple[Curve, Series]],
+        marks: Sequence[float],
+        steps: int,
+        past: Sequence[Series] = (),
     ) -> None:
-        """Draw what is in view of each curve, and a mark at each of these steps."""
+        """Draw what is in view of each curve, and a mark at each of these steps.
+
+        ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
+        """
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
+        self._past.draw(past, low, high, points)
         drawn = []
         for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
@@ -219,6 +229,7 @@ class PlotCard(QWidget):
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
                 item.setSymbolBrush(colour)
                 item.setSymbolPen(None)
+        self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
         for button, icon in self._tools.items():
