@@ -19,6 +19,8 @@ class PastCurves:
     def __init__(self, plot: pg.PlotWidget, curves: Sequence[Any]) -> None:
         self._curves = tuple(curves)
         self._items = []
+        self.shown = False
+        """Whether there is any past to be drawn."""
         for _ in self._curves:
             item = pg.PlotDataItem(connect="all", skipFiniteCheck=True)
             item.setZValue(-1)
@@ -27,6 +29,7 @@ class PastCurves:
 
     def draw(self, sources: Sequence[Series], low: float, high: float, points: int) -> None:
         """Draw what is in view, one series for each curve; none at all if ``sources`` is empty."""
+        self.shown = any(map(len, sources))
         for number, (curve, item) in enumerate(zip(self._curves, self._items, strict=True)):
             if not sources or not len(sources[number]):
                 item.setData([], [])

@@ -241,6 +241,8 @@ class PlotCard(QWidget):
             f'<span style="color:{getattr(self._theme, c.colour)}">●</span> {c.label}'
             for c in curves
         ]
+        if self._past.shown:
+            parts.append("faint: before the branch")
         return " ".join(parts)
 
     @Slot(bool)

@@ -35,8 +35,8 @@ class Column(IntEnum):
     LAST = 2
     BEST = 3
     STEPS = 4
-    DURATION = 5
-    STARTED = 6
+    STARTED = 5
+    DURATION = 6
     SEED = 7
     PRESET = 8
     PARENT = 9
@@ -48,8 +48,8 @@ HEADINGS = {
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
-    Column.DURATION: ("Duration", "Time spent training, pauses left out"),
     Column.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
+    Column.DURATION: ("Duration", "Time spent training, pauses left out"),
     Column.SEED: ("Seed", "Seed of everything random"),
     Column.PRESET: ("Preset", "Where its settings came from"),
     Column.PARENT: ("Branched from", "The run, and the step, that it went on from"),
@@ -94,7 +94,7 @@ def sort_key(row: RunRow, column: Column, state: str) -> Any:
     """Return what a column sorts by: one kind of value for all of its cells."""
     if column in _ORDERS and row.summary is not None:
         return _ORDERS[column](row.summary)
-    return _LEAST if column in _NUMBERS else text_of(row, column, state)
+    return _LEAST if column in _NUMBERS else text_of(row, column, state).casefold()
 
 
 def about(row: RunRow) -> str:

@@ -199,7 +199,7 @@ class RunDeeds(QObject):
     def _rename(self) -> None:
         row = self._chosen_one()
         if row is not None:
-            index = self._proxy.mapFromSource(self._model.find(row.path))
+            index = self._proxy.find(row.path)
             self._view.scrollTo(index)
             self._view.edit(index)
 

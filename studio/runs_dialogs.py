@@ -52,8 +52,10 @@ def delete_runs(parent: QWidget, paths: Sequence[Path]) -> list[str]:
 
 def move_to_trash(path: Path) -> bool:
     """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
-    moved, _ = QFile.moveToTrash(str(path))
-    return bool(moved) and not path.exists()
+    # What it returns differs between success and failure; what it did does not.
+    there = path.exists()
+    QFile.moveToTrash(str(path))
+    return there and not path.exists()
 
 
 def _several(paths: Sequence[Path]) -> str:

@@ -1,6 +1,5 @@
 """The table of runs: what its rows say, in which order, and which of them are shown."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from td3core.run_list import Summary
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-ROW, SORT, SEARCH = (Qt.ItemDataRole.UserRole + n for n in range(3))
+ROW, SEARCH = (Qt.ItemDataRole.UserRole + n for n in range(2))
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +45,7 @@ class RunsModel(QAbstractItemModel):
         super().__init__(parent)
         self.rows: dict[Path, RunRow] = {}
         self._training: Path | None = None
-        self._nested = True
+        self._sorting = (Column.STARTED, True)
         self._root = _Node()
         self._nodes: dict[Path, _Node] = {}
         self._numbered: list[_Node] = [self._root]
@@ -56,24 +55,27 @@ class RunsModel(QAbstractItemModel):
 
     def take(self, found: Found) -> None:
         """Take in what a scan has found."""
-        before = dict(self.rows)
+        moved = any(self._moves(row) for row in found.rows)
+        gone = [path for path in found.gone if self.rows.pop(path, None)]
         self.rows |= {row.path: row for row in found.rows}
-        for path in found.gone:
-            self.rows.pop(path, None)
-        if self.rows.keys() != before.keys() or any(
-            _parent_of(row) != _parent_of(before[row.path]) for row in found.rows
-        ):
+        if moved or gone:
             self._rebuild()
             return
         for row in found.rows:
             self._nodes[row.path].row = row
             self._say_changed(row.path)
 
-    def set_nested(self, nested: bool) -> None:
-        """Show branches below their parent, or all runs side by side."""
-        if nested != self._nested:
-            self._nested = nested
-            self._rebuild()
+    def _moves(self, row: RunRow) -> bool:
+        """True if what is new of a run gives it another place in the list."""
+        before = self.rows.get(row.path)
+        if before is None or _parent_of(row) != _parent_of(before):
+            return True
+        return bool(self._key(row) != self._key(before))
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort; by their start, branches stand below the run they came from."""
+        self._sorting = Column(column), order is Qt.SortOrder.DescendingOrder
+        self._rebuild()
 
     def set_training(self, path: Path | None) -> None:
         """Show this run as running: the window knows it before its files say so."""
@@ -93,17 +95,20 @@ class RunsModel(QAbstractItemModel):
     def _rebuild(self) -> None:
         self.beginResetModel()
         self._root = _Node()
-        self._nodes = {
-            path: _Node(row, number=number)
-            for number, (path, row) in enumerate(self.rows.items(), start=1)
-        }
+        column, descending = self._sorting
+        # Here rather than in the proxy, which would ask for every value twenty times.
+        rows = sorted(self.rows.values(), key=self._key, reverse=descending)
+        self._nodes = {row.path: _Node(row, number=n) for n, row in enumerate(rows, start=1)}
         self._numbered = [self._root, *self._nodes.values()]
         for path, node in self._nodes.items():
-            above = self._above(path) if self._nested else None
+            above = self._above(path) if column is Column.STARTED else None
             node.parent = self._nodes[above] if above else self._root
             node.at = len(node.parent.children)
             node.parent.children.append(node)
         self.endResetModel()
+
+    def _key(self, row: RunRow) -> Any:
+        return sort_key(row, self._sorting[0], self._state(row))
 
     def _above(self, path: Path) -> Path | None:
         """Return the run that this one branched from, if it is here and not its own descendant."""
@@ -124,9 +129,10 @@ class RunsModel(QAbstractItemModel):
 
     def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
         """Return a cell."""
-        if not self.hasIndex(row, column, parent):
+        below = self._node(parent).children
+        if not (0 <= row < len(below) and 0 <= column < len(Column)):
             return QModelIndex()
-        return self.createIndex(row, column, self._node(parent).children[row].number)
+        return self.createIndex(row, column, below[row].number)
 
     def parent(self, index: Index = _ROOT) -> Any:
         """Return the run that a row stands below."""
@@ -181,8 +187,6 @@ class RunsModel(QAbstractItemModel):
                 return self._icons[self._state(row)]
             case _ if role == ROW:
                 return row
-            case _ if role == SORT:
-                return sort_key(row, column, self._state(row))
             case _ if role == SEARCH:
                 return self._searched(row)
         return None
@@ -219,6 +223,10 @@ class RunsModel(QAbstractItemModel):
         node = self._nodes.get(path) if path else None
         return self.createIndex(node.at, column, node.number) if node else QModelIndex()
 
+    def branched(self) -> list[Path]:
+        """Return the runs that others stand below."""
+        return [path for path, node in self._nodes.items() if node.children]
+
     def state(self, path: Path) -> str:
         """Return what has become of a run, ``damaged`` if that cannot be read."""
         return self._state(self.rows[path])
@@ -242,36 +250,34 @@ class RunsModel(QAbstractItemModel):
 
 
 class RunsProxy(QSortFilterProxyModel):
-    """Sorts by what the cells mean, and keeps the runs in which every word of a search occurs."""
+    """Keeps the runs in which every word of a search occurs; the model itself sorts."""
 
     def __init__(self, model: RunsModel) -> None:
         super().__init__(model)
         self._model = model
         self.setSourceModel(model)
-        self.setSortRole(SORT)
-        self.setSortCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.setFilterRole(SEARCH)
         # A branch that is found is shown below its parent.
         self.setRecursiveFilteringEnabled(True)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort; by their start, branches stand below the run they came from."""
-        self._model.set_nested(column == Column.STARTED)
-        super().sort(column, order)
+        """Sort by a column, as a click on its heading asks for."""
+        self._model.sort(column, order)
+
+    def find(self, path: Path | None) -> QModelIndex:
+        """Return the first cell of a run, or an invalid index if it is not shown."""
+        return self.mapFromSource(self._model.find(path))
+
+    def branched(self) -> list[Path]:
+        """Return the runs that others stand below."""
+        return self._model.branched()
 
     def search(self, text: str) -> None:
         """Show only runs with each of these words somewhere in their row or note."""
         words = "".join(f"(?=.*{QRegularExpression.escape(word)})" for word in text.split())
         options = QRegularExpression.PatternOption.CaseInsensitiveOption
-        self.setFilterRegularExpression(QRegularExpression(f"^{words}", options))
-
-
-def rows_below(model: QSortFilterProxyModel, parent: QModelIndex = _ROOT) -> Iterable[QModelIndex]:
-    """Yield the first cell of every row that is shown, from top to bottom."""
-    for number in range(model.rowCount(parent)):
-        index = model.index(number, 0, parent)
-        yield index
-        yield from rows_below(model, index)
+        pattern = QRegularExpression(f"^{words}" if words else "", options)
+        self.setFilterRegularExpression(pattern)
 
 
 def _parent_of(row: RunRow) -> Path | None:

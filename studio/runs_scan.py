@@ -8,10 +8,9 @@ from pathlib import Path
 
 from td3core.errors import RequestError
 from td3core.records import State
-from td3core.run_list import Summary, summarise
-from td3core.runs import RunDirectory
+from td3core.run_list import Summary, open_once, summarise
 
-_BATCH_S = 0.25
+_FIRST_BATCH_S = 0.1
 # A record that is replaced, as endings and notes are, changes its folder; a table only itself.
 _WATCHED = ("", "run.toml", "checkpoints", "training.csv", "episodes.csv", "evaluations.csv")
 
@@ -50,16 +49,17 @@ def scan(
     """
     paths = _folders(folder)
     waiting: list[RunRow] = []
-    said_at = time.monotonic()
+    said_at, patience = time.monotonic(), _FIRST_BATCH_S
     for path in paths:
         if stopped():
             return
         row = _changed(path, known.get(path))
         if row is not None:
             waiting.append(row)
-        if waiting and time.monotonic() - said_at >= _BATCH_S:
+        if waiting and time.monotonic() - said_at >= patience:
             say(Found(rows=tuple(waiting)))
-            waiting, said_at = [], time.monotonic()
+            # The list is laid out anew each time, and longer each time.
+            waiting, said_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
     say(Found(rows=tuple(waiting), gone=gone, complete=True))
 
@@ -86,7 +86,7 @@ def _changed(path: Path, known: RunRow | None) -> RunRow | None:
     if known is not None and known.stamp == stamp and not running:
         return None
     try:
-        row = RunRow(path=path, stamp=stamp, summary=summarise(RunDirectory.open(path)))
+        row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path)))
     except RequestError as problem:
         row = RunRow(path=path, stamp=stamp, problem=str(problem))
     return row if row != known else None

@@ -14,17 +14,17 @@ from PySide6.QtWidgets import (
 )
 
 from studio.runs_cells import Column
-from studio.runs_model import ROW, RunsProxy, rows_below
+from studio.runs_model import ROW, RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 200,
-    Column.STATE: 100,
-    Column.LAST: 62,
-    Column.BEST: 62,
-    Column.STEPS: 112,
+    Column.RUN: 178,
+    Column.STATE: 114,
+    Column.LAST: 60,
+    Column.BEST: 60,
+    Column.STEPS: 100,
+    Column.STARTED: 124,
     Column.DURATION: 76,
-    Column.STARTED: 118,
     Column.SEED: 44,
     Column.PRESET: 130,
     Column.PARENT: 230,
@@ -78,17 +78,16 @@ class RunsView(QTreeView):
 
     def choose(self, paths: list[Path], current: Path | None) -> None:
         """Select these runs, as far as they are shown."""
-        indices = {index.data(ROW).path: index for index in rows_below(self._proxy)}
-        rows = QItemSelectionModel.SelectionFlag.Rows
+        model, flag = self.selectionModel(), QItemSelectionModel.SelectionFlag
         chosen = QItemSelection()
-        for path in paths:
-            if path in indices:
-                chosen.select(indices[path], indices[path])
-        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | rows
-        if current in indices:
-            no_update = QItemSelectionModel.SelectionFlag.NoUpdate
-            self.selectionModel().setCurrentIndex(indices[current], no_update)
-        self.selectionModel().select(chosen, flags)
+        for index in map(self._proxy.find, paths):
+            if index.isValid():
+                chosen.select(index, index)
+        at = self._proxy.find(current)
+        if at.isValid():
+            model.setCurrentIndex(at, flag.NoUpdate)
+        if paths:
+            model.select(chosen, flag.ClearAndSelect | flag.Rows)
 
     def selectionChanged(  # noqa: N802
         self, selected: QItemSelection, deselected: QItemSelection
@@ -113,14 +112,11 @@ class RunsView(QTreeView):
 
     def unfold(self) -> None:
         """Show branches below their parents, but for those that a person has folded."""
-        folded = set(self._folded)
-        branches = False
-        for index in rows_below(self._proxy):
-            if self._proxy.hasChildren(index):
-                branches = True
-                self.setExpanded(index, index.data(ROW).path not in folded)
+        folded, branched = set(self._folded), self._proxy.branched()
+        for path in branched:
+            self.setExpanded(self._proxy.find(path), path not in folded)
         # Without branches, room for their arrows would only push the names away.
-        self.setRootIsDecorated(branches)
+        self.setRootIsDecorated(bool(branched))
 
     @Slot(QModelIndex)
     def _note_folded(self, index: QModelIndex) -> None:
