@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core import retention
 from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError
 from td3core.memory_file import MemoryFile
@@ -34,6 +35,7 @@ class Keeper:
         resumable = run.config.keep_replay
         self._file = MemoryFile(run.path / "replay.f32", memory) if resumable else None
         self._renew_at = SLACK // 2
+        self._asked: set[int] = set()
         self.last_at = -1
         """The step of the agent that was last saved as ``last``."""
 
@@ -59,18 +61,40 @@ class Keeper:
         # Rows up to here have to be there when the run goes on from here.
         self._records.flush(env_steps)
         last = replace(agent, header=replace(agent.header, path=self._run.last))
-        return self._noted(env_steps, self._records.save_agent(last, env_steps, quietly=quietly))
+        saved = self._records.save_agent(last, env_steps, quietly=quietly)
+        self._clear_out(env_steps)
+        return self._noted(env_steps, saved)
 
-    def save_step(self, agent: Checkpoint) -> bool:
-        """Save an agent to stay; it is the one to go on from as well."""
+    def save_step(self, agent: Checkpoint, *, asked: bool = False) -> bool:
+        """Save an agent to stay, as far as it is to; it is the one to go on from as well.
+
+        ``asked`` says that a person wants it: that one stays in any case.
+        """
         env_steps = agent.header.counters.env_steps
+        if asked:
+            self._asked.add(env_steps)
+        elif not retention.may_stay(self._run.config, env_steps):
+            return self.save_last(agent, quietly=False)
         path = self._run.step_checkpoint(env_steps)
         self._records.flush(env_steps)
         named = replace(agent, header=replace(agent.header, path=path))
         if not self._records.save_agent(named, env_steps):
             return False
         renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
+        self._clear_out(env_steps)
         return self._noted(env_steps, renamed)
+
+    def _clear_out(self, env_steps: int) -> None:
+        """Delete the step checkpoints that are not to stay."""
+        run = self._run
+        if retention.keeps_all(run.config):
+            return
+
+        def delete() -> None:
+            for path in retention.superfluous(run, self._asked):
+                path.unlink(missing_ok=True)
+
+        self._records.write("the folder of checkpoints", env_steps, delete)
 
     def _noted(self, env_steps: int, saved: bool) -> bool:
         if saved:

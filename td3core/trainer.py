@@ -267,7 +267,7 @@ class Trainer:
                 self._tune(orders.tunables, orders.revision)
             if orders.save:
                 self._records.note("save", self.env_steps)
-                self._save_step()
+                self._save_step(asked=True)
             if orders.stop:
                 self._records.note("stop", self.env_steps)
                 return True
@@ -320,10 +320,10 @@ class Trainer:
         with self._pace.stopped():
             return self._keeper.save_last(agent, quietly=quietly)
 
-    def _save_step(self) -> bool:
+    def _save_step(self, *, asked: bool = False) -> bool:
         agent = self._snapshot()
         with self._pace.stopped():
-            return self._keeper.save_step(agent)
+            return self._keeper.save_step(agent, asked=asked)
 
     def _snapshot(self) -> Checkpoint:
         """Return a copy of everything that makes the run; raise if it is not worth saving."""

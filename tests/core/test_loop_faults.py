@@ -173,6 +173,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     script = Script(reward=lambda *_: 1e30)
     outcome, told = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=15, **DIVERGING)
     assert "diverged" in outcome.message
+    assert outcome.diverged
     assert "critic1_loss became inf" in outcome.message
     assert "step 50" in outcome.message
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
