@@ -1,5 +1,6 @@
 """How the window speaks: a banner for what needs attention, a log for everything."""
 
+from collections.abc import Callable
 from datetime import datetime
 from html import escape
 
@@ -38,6 +39,10 @@ class Banner(QFrame):
         self._text.linkActivated.connect(self.link_activated)
         self._copy = QPushButton("Copy details")
         self._copy.setObjectName("banner_copy_button")
+        self._act = QPushButton()
+        self._act.setObjectName("banner_action_button")
+        self._act.clicked.connect(self._do)
+        self._deed: Callable[[], object] | None = None
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))
         close = QToolButton()
         close.setText("✕")
@@ -47,6 +52,7 @@ class Banner(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 5, 5, 5)
         layout.addWidget(self._text, 1)
+        layout.addWidget(self._act)
         layout.addWidget(self._copy)
         layout.addWidget(close)
         self.hide()
@@ -56,15 +62,34 @@ class Banner(QFrame):
         """The sentence on show."""
         return self._text.text()
 
-    def show_message(self, level: str, text: str, details: str = "") -> None:
-        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``."""
+    def show_message(
+        self,
+        level: str,
+        text: str,
+        details: str = "",
+        offer: tuple[str, Callable[[], object]] | None = None,
+    ) -> None:
+        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``.
+
+        ``offer`` is a button: what it says, and what it does.
+        """
         self._text.setText(text)
+        self._act.setText(offer[0] if offer else "")
+        self._act.setVisible(offer is not None)
+        self._deed = offer[1] if offer else None
         self._details = f"{text}\n\n{details}"
         self._copy.setVisible(bool(details))
         self.setProperty("level", level)
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+
+    @Slot()
+    def _do(self) -> None:
+        deed = self._deed
+        self.hide()
+        if deed is not None:
+            deed()
 
 
 class Log(QPlainTextEdit):

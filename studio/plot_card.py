@@ -35,6 +35,10 @@ _STRIPES = 24
 """Stripes across a plot in which curves that lie on one another take turns."""
 
 
+_NOTE_HEIGHT = 0.05
+"""Share of a plot's height that a mark for a pause or the like takes, at the bottom."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """One line of a plot: a column of a series, its legend and its colour in the theme."""
@@ -82,11 +86,13 @@ class PlotCard(QWidget):
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.level = Level()
         self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
+        self.notes = pg.VTickGroup(yrange=(0.0, _NOTE_HEIGHT))
         self._hair = pg.InfiniteLine(angle=90, movable=False)
         self._hair.hide()
         # A goal far above what is reached must not squeeze the curves to the bottom.
         self.plot.addItem(self.level, ignoreBounds=True)
         self.plot.addItem(self.marks, ignoreBounds=True)
+        self.plot.addItem(self.notes, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
         self._legend.setProperty("role", "legend")
@@ -176,10 +182,12 @@ class PlotCard(QWidget):
         marks: Sequence[float],
         steps: int,
         past: Sequence[Series] = (),
+        notes: Sequence[float] = (),
     ) -> None:
         """Draw what is in view of each curve, and a mark at each of these steps.
 
         ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
+        ``notes`` are steps that get a small mark at the bottom.
         """
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
@@ -195,6 +203,7 @@ class PlotCard(QWidget):
                 drawn.append(curve)
         self._show_axes(bool(drawn))
         self.marks.setXVals(list(marks))
+        self.notes.setXVals(list(notes))
         self._drawn = drawn
         self._legend.setText(self._legend_text(drawn))
         if steps:
@@ -235,6 +244,7 @@ class PlotCard(QWidget):
                 item.setSymbolPen(None)
         self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
+        self.notes.setPen(pg.mkPen(theme.muted, width=1))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
         self.level.set_colour(theme.muted)
         for button, icon in self._tools.items():
@@ -262,7 +272,7 @@ class PlotCard(QWidget):
         x: float,
         values: Sequence[tuple[Curve, float]],
         marker: Marker | None,
-        note: str = "",
+        remarks: Sequence[str] = (),
     ) -> None:
         """Show the crosshair at ``x``, and beside it the values there."""
         self._hair.setPos(x)
@@ -274,8 +284,7 @@ class PlotCard(QWidget):
             for curve, value in values
             if math.isfinite(value)
         ]
-        if note:
-            lines.append(note)
+        lines += remarks
         if marker is not None:
             lines.append(f'<span style="color:{self._theme.marker}">┊</span> {marker.text}')
         self._readout.setText("<br>".join(lines))

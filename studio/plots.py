@@ -21,6 +21,10 @@ REDRAW_MS = 100
 """At most one redraw in this time: ten a second look alive and leave the run its processor."""
 
 
+_NOTES = 4
+"""Remarks of the journal in one read-out; a crowd of them would hide the curves."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotSpec:
     """What one plot shows."""
@@ -171,6 +175,7 @@ class PlotGrid(QWidget):
         if not self.isVisible():
             return
         steps = [float(marker.env_steps) for marker in self._model.markers]
+        noted = [float(note.env_steps) for note in self._model.notes]
         config = self._model.config
         if self._following:
             next(iter(self._cards.values())).show_steps_to(self._last_step())
@@ -182,7 +187,7 @@ class PlotGrid(QWidget):
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
             past = self._model.past
             before = [_series_of(past, plot, curve) for curve in plot.curves] if past else []
-            card.draw(sources, steps, config.steps if config else 0, before)
+            card.draw(sources, steps, config.steps if config else 0, before, noted)
         self._show_values_at(self._hovered)
 
     def _last_step(self) -> float:
@@ -212,16 +217,23 @@ class PlotGrid(QWidget):
                 row = source.nearest(x)
                 if row is not None:
                     values.append((curve, float(source.column(curve.column)[row])))
-            note = self._success_near(x) if plot.name == "plot_return" else ""
-            card.show_readout(x, values, self._marker_near(card.plot, x), note)
+            remarks = self._success_near(x) if plot.name == "plot_return" else []
+            remarks += self._notes_near(card.plot, x)
+            card.show_readout(x, values, self._marker_near(card.plot, x), remarks)
 
-    def _success_near(self, x: float) -> str:
+    def _success_near(self, x: float) -> list[str]:
         """Say how many episodes of the evaluation at ``x`` reached the environment's threshold."""
         row = self._model.evaluations.nearest(x)
         success = math.nan if row is None else self._model.evaluations.column("success")[row]
         if math.isnan(success) or self._model.reward_threshold is None:
-            return ""
-        return f"{success:.0%} of its episodes reach {self._model.reward_threshold:g}"
+            return []
+        return [f"{success:.0%} of its episodes reach {self._model.reward_threshold:g}"]
+
+    def _notes_near(self, plot: pg.PlotWidget, x: float) -> list[str]:
+        """Return what was done to the run within a few pixels of ``x``, the last few things."""
+        reach = 6 * plot.getViewBox().viewPixelSize()[0]
+        near = [note for note in self._model.notes if abs(note.env_steps - x) <= reach]
+        return [note.text for note in near[-_NOTES:]]
 
     def _marker_near(self, plot: pg.PlotWidget, x: float) -> Marker | None:
         """Return the live change within a few pixels of ``x``."""

@@ -1,7 +1,7 @@
 """A run as its files tell it: curves, changes and how it ended, read beside the window."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from studio.series import Numbers, Series
-from td3core import events
+from td3core import events, journal
+from td3core.checkpoint import read_header
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError
 from td3core.run_list import Summary, summarise
@@ -21,6 +22,14 @@ Stopped = Callable[[], bool]
 
 EPISODES = ("env_steps", "return", "smoothed", "length")
 EVALUATIONS = ("env_steps", "mean", "std", "success")
+_DONE = {
+    "pause": "paused",
+    "save": "saved by hand",
+    "stop": "stopped",
+    "resume": "resumed",
+    "branch": "branched",
+}
+_TAIL_BYTES = 8192
 _ENDINGS = {"finished": "finished", "stopped": "user", "failed": "failed"}
 
 
@@ -44,6 +53,20 @@ class Change:
     time: float
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a person did to a run besides changing its settings; ``time`` is as in the journal."""
+
+    env_steps: int
+    event: str
+    time: str
+
+    @property
+    def text(self) -> str:
+        """What was done, in words."""
+        return f"{_DONE.get(self.event, self.event)} at step {self.env_steps:,}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """All that is shown of a run that is opened."""
@@ -54,6 +77,8 @@ class Recorded:
     past: Curves
     """The run's ancestors, each up to the step it was branched at; empty without any."""
     changes: tuple[Change, ...]
+    notes: tuple[Note, ...]
+    reward_threshold: float | None
     progress: events.Progress
     outcome: events.Ended | events.Failed | None
     """None for a run that was interrupted."""
@@ -84,9 +109,57 @@ def read_recorded(path: Path, smoothed: int, stopped: Stopped) -> Recorded:
         curves=curves,
         past=past,
         changes=changes,
+        notes=notes_of(run.journal()),
+        reward_threshold=_threshold(run),
         progress=progress,
         outcome=_outcome(run, summary, progress),
     )
+
+
+def read_past(checkpoint: Path, smoothed: int, stopped: Stopped) -> Curves:
+    """Read what came before a checkpoint: the curves of its run and of that one's ancestors.
+
+    Empty if the checkpoint does not lie in a run.
+
+    Raises:
+        RequestError: the checkpoint cannot be read.
+    """
+    reached, past = read_header(checkpoint).counters.env_steps, Curves()
+    try:
+        run = RunDirectory.open(checkpoint.parent.parent)
+    except RequestError:
+        return past
+    for ancestor, last_step in (*lineage(run), (run, reached)):
+        _read_curves(past, ancestor.path, smoothed, stopped, min(last_step, reached))
+    return past
+
+
+def notes_of(entries: Iterable[dict[str, Any]]) -> tuple[Note, ...]:
+    """Return the lines of a journal that are no changes of settings."""
+    return tuple(
+        Note(entry["step"], entry["event"], str(entry.get("time")))
+        for entry in entries
+        if "field" not in entry
+    )
+
+
+def latest_notes(run: Path) -> tuple[Note, ...]:
+    """Return what was noted last in a run's journal, reading its end only."""
+    try:
+        with (run / "journal.jsonl").open("rb") as file:
+            file.seek(max(file.seek(0, 2) - _TAIL_BYTES, 0))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return notes_of(entry for entry in map(journal.parse, text.split("\n")) if entry)
+
+
+def _threshold(run: RunDirectory) -> float | None:
+    """Return the return from which the run's environment counts as solved, if a file says so."""
+    for path in (run.last, run.best):
+        with contextlib.suppress(RequestError):
+            return read_header(path).env.reward_threshold
+    return None
 
 
 def lineage(run: RunDirectory) -> list[tuple[RunDirectory, int]]:

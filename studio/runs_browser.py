@@ -31,8 +31,9 @@ class RunsBrowser(QWidget):
     opened = Signal(object)
     """A run was read to be shown (:class:`~studio.recorded.Recorded`)."""
     resume_requested = Signal(Path)
-    branch_requested = Signal(Path)
-    """A checkpoint to branch from; for the list of checkpoints."""
+    repeat_requested = Signal(Path)
+    """Train anew with the live changes of a run."""
+    verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()
     interrupted_found = Signal(int)
@@ -101,6 +102,8 @@ class RunsBrowser(QWidget):
         self._scanner.failed.connect(self.refused)
         self.deeds.opened.connect(self.opened)
         self.deeds.resume_requested.connect(self.resume_requested)
+        self.deeds.repeat_requested.connect(self.repeat_requested)
+        self.deeds.verify_requested.connect(self.verify_requested)
         self.deeds.refused.connect(self.refused)
         self.deeds.deleted.connect(self.refresh)
         self.deeds.deleted.connect(self.deleted)

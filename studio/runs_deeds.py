@@ -33,11 +33,21 @@ class _Deed:
     icon: str
     keys: tuple[str, ...]
     tip: str
+    button: bool = True
+    """False for what is done rarely, and only stands in the menu."""
 
 
 _DEEDS = (
     _Deed("open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"),
     _Deed("resume", "Resume", "play-outline", (), "Go on where it was left"),
+    _Deed(
+        *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
+        *("Start a new run with its settings, and its live changes at the same steps", False),
+    ),
+    _Deed(
+        *("verify", "Verify this run resumes exactly", "shield-check-outline", ()),
+        *("Try on a copy whether an interruption would change anything", False),
+    ),
     _Deed("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
     _Deed("rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"),
     _Deed("note", "Note", "note-text-outline", (), "Write down what is worth remembering of it"),
@@ -50,6 +60,8 @@ class RunDeeds(QObject):
 
     opened = Signal(object)
     resume_requested = Signal(Path)
+    repeat_requested = Signal(Path)
+    verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()
     reading_changed = Signal(bool)
@@ -79,16 +91,19 @@ class RunDeeds(QObject):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(getattr(self, f"_{deed.name}"))
             self._view.addAction(action)
+            self._actions[deed.name] = action
+            if not deed.button:
+                continue
             button = QToolButton()
             button.setDefaultAction(action)
             button.setObjectName(f"runs_{deed.name}_button")
             button.setProperty("role", "small")
             button.setAccessibleName(f"{deed.text} run")
-            self._actions[deed.name], self._buttons[deed.name] = action, button
+            self._buttons[deed.name] = button
 
     @property
     def buttons(self) -> list[QToolButton]:
-        """A button for each action."""
+        """Buttons for the usual actions."""
         return list(self._buttons.values())
 
     def set_theme(self, theme: Theme) -> None:
@@ -136,11 +151,12 @@ class RunDeeds(QObject):
         alone = "" if len(rows) == 1 else _ONE
         readable = alone or ("The run is damaged" if DAMAGED in states else "")
         busy = _BUSY if self._busy else ""
-        over = all(State(state).resumable for state in states if state != DAMAGED)
         living = State.RUNNING in states
         return {
             "open": busy or alone,
-            "resume": busy or readable or ("" if over else f"The run is {states[0]}"),
+            "resume": busy or readable or ("The run is running" if living else ""),
+            "repeat": busy or readable,
+            "verify": readable or ("The run is running" if living else ""),
             "settings": readable,
             "rename": readable,
             "note": readable,
@@ -184,6 +200,18 @@ class RunDeeds(QObject):
         row = self._chosen_one()
         if row is not None:
             self.resume_requested.emit(row.path)
+
+    @Slot()
+    def _repeat(self) -> None:
+        row = self._chosen_one()
+        if row is not None:
+            self.repeat_requested.emit(row.path)
+
+    @Slot()
+    def _verify(self) -> None:
+        row = self._chosen_one()
+        if row is not None:
+            self.verify_requested.emit(row.path)
 
     @Slot()
     def _settings(self) -> None:

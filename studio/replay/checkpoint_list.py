@@ -3,12 +3,13 @@
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QListView,
+    QMenu,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -19,6 +20,8 @@ from td3core.errors import RequestError
 from td3core.run_list import list_runs
 from td3core.runs import RunDirectory
 
+_BRANCH = "Start a new run with all that this agent knows, and other settings"
+_NOT_WHILE_TRAINING = "Not while a run is training: stop it first"
 _CHOOSE = "Earlier runs: choose…"
 
 
@@ -27,6 +30,7 @@ class CheckpointPanel(QWidget):
 
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
+    branch_requested = Signal(Path)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +55,39 @@ class CheckpointPanel(QWidget):
         self.source.activated.connect(self._show_source)
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
         self.view.confirmed.connect(self._on_confirmed)
+        self._busy = False
+        self._asked: Path | None = None
+        self._make_menu()
         self.model.show_bundled()
+
+    def _make_menu(self) -> None:
+        self.branch_action = QAction("Branch from here…", self)
+        self.branch_action.setObjectName("branch_action")
+        self.branch_action.triggered.connect(self._branch)
+        self.menu = QMenu(self)
+        self.menu.setToolTipsVisible(True)
+        self.menu.addAction(self.branch_action)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self.show_menu)
+
+    @Slot(QPoint)
+    def show_menu(self, position: QPoint) -> None:
+        """Say what can be done with the agent at a position of the list."""
+        self._asked = _path_of(self.view.indexAt(position))
+        if self._asked is not None:
+            why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(self._asked)
+            self.branch_action.setEnabled(not why_not)
+            self.branch_action.setToolTip(why_not or _BRANCH)
+            self.menu.popup(self.view.viewport().mapToGlobal(position))
+
+    @Slot()
+    def _branch(self) -> None:
+        if self._asked is not None:
+            self.branch_requested.emit(self._asked)
+
+    def set_busy(self, busy: bool) -> None:
+        """Say whether a run is training in this window: nothing can be branched meanwhile."""
+        self._busy = busy
 
     def set_runs_dir(self, path: Path) -> None:
         """Offer the runs of a folder. They are read once one is looked for."""
@@ -75,6 +111,7 @@ class CheckpointPanel(QWidget):
             # It is on disk already, so the listing below finds it too.
             self.set_current_run(run)
         self.model.note_saved(path, env_steps, mean_return)
+        self.model.show_size(Section.CURRENT, run)
 
     def chosen(self) -> Path | None:
         """Return the checkpoint that is selected."""

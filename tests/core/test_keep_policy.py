@@ -117,8 +117,10 @@ def test_without_a_kept_memory_it_takes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("size", "words"),
-    [(0, "0 bytes"), (999.4, "999 bytes"), (340_000, "340 kB"), (12.4e6, "12 MB")]
-    + [(1.52e9, "1.5 GB"), (230e9, "230 GB"), (5e15, "5000 TB")],
+    [
+        *((0, "0 bytes"), (999.4, "999 bytes"), (340_000, "340 kB"), (12.4e6, "12 MB")),
+        *((1.52e9, "1.5 GB"), (230e9, "230 GB"), (5e15, "5000 TB")),
+    ],
 )
 def test_sizes_are_said_as_people_say_them(size: float, words: str) -> None:
     assert disk.in_words(size) == words

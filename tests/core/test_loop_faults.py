@@ -52,6 +52,7 @@ def test_a_fault_of_the_environment_ends_the_run_with_its_step_and_keeps_what_wa
     assert "Traceback" not in outcome.message
     assert told.events[-1] is outcome
     assert not outcome.request
+    assert not outcome.diverged
     assert outcome.run is not None
     assert outcome.last_checkpoint is not None
     assert checkpoint.load(outcome.last_checkpoint).header.counters.env_steps == 54
