@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QDialog
 from studio.going_on_dialogs import MoreStepsDialog, RepeatDialog
 from studio.run_controller import RunState
 from td3core import checkpoint
+from td3core.control import Control
 from td3core.events import Ended, Failed, Started, Tuned
 from td3core.journal import changes_of
 from td3core.loop import train
-from td3core.control import Control
 from td3core.runs import RunDirectory, read_table
 from tests.core.helpers import tiny
 from tests.studio.test_main_job import Listener, click
