@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
@@ -23,9 +23,11 @@ from PySide6.QtWidgets import (
 from studio.live_panel import LivePanel
 from studio.messages import Banner, Log
 from studio.plots import PlotGrid
+from studio.recorded import Recorded
 from studio.replay.pane import ReplayPane
 from studio.run_controller import RunController, RunState
 from studio.run_model import RunModel
+from studio.runs_browser import RunsBrowser
 from studio.setup_panel import SetupPanel
 from studio.status_line import StatusLine
 from studio.theme import Theme, apply_theme, load_theme
@@ -36,6 +38,8 @@ from td3core.runs import step_checkpoint
 
 _LAYOUT_VERSION = 1
 _OWN = "own_environments"
+_RUNS_HEIGHT = 250
+"""Pixels for the list of runs to show some of them."""
 _ACTIONS = (
     # name, text, icon, shortcut, tooltip
     ("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
@@ -64,6 +68,7 @@ class MainWindow(QMainWindow):
         self.replay = ReplayPane(runs_dir)
         self.banner = Banner()
         self.log = Log(theme)
+        self.runs = RunsBrowser(runs_dir, theme)
         self.status = StatusLine(self.model, theme)
         self.setStatusBar(self.status)
         self._make_toolbar()
@@ -94,6 +99,7 @@ class MainWindow(QMainWindow):
         self._title.setContentsMargins(14, 0, 0, 0)
         self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         bar.addWidget(self._title)
+        self._add_action(bar, "runs", "Runs", "Ctrl+R", "Show all runs, or hide them")
         self._add_action(bar, "panels", "Panels", "", "Show or hide parts of the window")
         self._add_action(bar, "theme", "Theme", "Ctrl+D", "Switch between light and dark")
 
@@ -134,8 +140,11 @@ class MainWindow(QMainWindow):
             "live": self._dock("live", "Live settings", _scrolling(self.live), left),
             "replay": self._dock("replay", "Replay", self.replay, right),
             "log": self._dock("log", "Log", self.log, bottom),
+            "runs": self._dock("runs", "Runs", self.runs, bottom),
         }
-        self._docks["log"].hide()
+        self.tabifyDockWidget(self._docks["log"], self._docks["runs"])
+        for name in ("log", "runs"):
+            self._docks[name].hide()
         self.panels_menu = QMenu(self)
         self.panels_menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._actions["panels"].setMenu(self.panels_menu)
@@ -160,6 +169,7 @@ class MainWindow(QMainWindow):
         self._actions["stop"].triggered.connect(self.controller.stop)
         self._actions["save"].triggered.connect(self.controller.save)
         self._actions["theme"].triggered.connect(self.switch_theme)
+        self._actions["runs"].triggered.connect(self._show_or_hide_runs)
         self.controller.state_changed.connect(self._on_state)
         self.controller.state_changed.connect(self.status.show_state)
         self.controller.event_reported.connect(self.model.handle)
@@ -177,6 +187,16 @@ class MainWindow(QMainWindow):
         self.live.tunables_edited.connect(self._tune)
         self.live.refused.connect(partial(self.banner.show_message, "error"))
         self.plots.message.connect(partial(self.banner.show_message, "error"))
+        self._connect_runs()
+
+    def _connect_runs(self) -> None:
+        self.runs.refused.connect(partial(self.banner.show_message, "error"))
+        self.runs.opened.connect(self._on_run_opened)
+        self.runs.deleted.connect(self.replay.checkpoints.refresh_runs)
+        self.runs.interrupted_found.connect(self._point_out_interrupted)
+        self.banner.link_activated.connect(self._show_runs)
+        for told in (self.model.checkpoint_saved, self.model.evaluated, self.model.run_ended):
+            told.connect(self.runs.refresh_soon)
 
     # What a person does -------------------------------------------------------------------------
 
@@ -215,6 +235,37 @@ class MainWindow(QMainWindow):
         self._dress(load_theme("light" if self._theme.dark else "dark"))
         self._settings.setValue("theme", self._theme.name)
 
+    @Slot()
+    def _show_runs(self) -> None:
+        dock = self._docks["runs"]
+        dock.show()
+        dock.raise_()
+        if dock.height() < _RUNS_HEIGHT and not dock.isFloating():
+            self.resizeDocks([dock], [_RUNS_HEIGHT], Qt.Orientation.Vertical)
+        self.runs.view.setFocus()
+
+    @Slot()
+    def _show_or_hide_runs(self) -> None:
+        if self.runs.visibleRegion().isEmpty():
+            self._show_runs()
+        else:
+            self._docks["runs"].hide()
+
+    @Slot(object)
+    def _on_run_opened(self, recorded: Recorded) -> None:
+        self.banner.hide()
+        self.model.show_recorded(recorded)
+        run = recorded.run
+        name = recorded.summary.name or run.path.name
+        self._title.setText(f"{run.config.env}  ·  {name}")
+        self.setup.welcome.hide()
+        self.replay.show_run(run)
+
+    @Slot(int)
+    def _point_out_interrupted(self, count: int) -> None:
+        runs = "One run was" if count == 1 else f"{count} runs were"
+        self.banner.show_message("info", f'{runs} interrupted. <a href="runs">Show all runs</a>')
+
     # What the run says --------------------------------------------------------------------------
 
     @Slot(object)
@@ -227,6 +278,7 @@ class MainWindow(QMainWindow):
         self._actions["stop"].setEnabled(steerable or state is RunState.STARTING)
         self._actions["save"].setEnabled(steerable)
         self.setup.setEnabled(idle)
+        self.runs.set_busy(not idle)
         self._show_icons()
         if idle:
             self.live.forget_requests()
@@ -239,6 +291,7 @@ class MainWindow(QMainWindow):
         self.setup.welcome.hide()
         self.setup.environment.remember(event.config.env)
         self.replay.set_current_run(event.run)
+        self.runs.set_training(event.run)
 
     @Slot(object)
     def _on_run_ended(self, event: events.Ended | events.Failed) -> None:
@@ -271,7 +324,7 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        for part in (self.plots, self.status, self.log, self.setup):
+        for part in (self.plots, self.status, self.log, self.setup, self.runs):
             part.set_theme(theme)
         self.replay.set_icon_colour(QColor(theme.text))
         self._show_icons()
@@ -287,6 +340,7 @@ class MainWindow(QMainWindow):
             theme.icon("weather-sunny" if theme.dark else "weather-night")
         )
         self._actions["theme"].setText("Light" if theme.dark else "Dark")
+        self._actions["runs"].setIcon(theme.icon("format-list-bulleted"))
         self._actions["panels"].setIcon(theme.icon("view-dashboard-outline"))
 
     def _restore_layout(self) -> None:
@@ -312,8 +366,15 @@ class MainWindow(QMainWindow):
         self._settings.setValue("layout", self.saveState(_LAYOUT_VERSION))
         self.setup.environment.close_helpers()
         self.replay.close_player()
+        self.runs.close_errands()
         super().closeEvent(event)
         self.closed.emit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """See what other programs did to the runs meanwhile."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.runs.refresh_soon()
 
     def leave(self) -> None:
         """Save, end and close without asking, for when the system wants the program gone."""

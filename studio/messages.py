@@ -3,7 +3,7 @@
 from datetime import datetime
 from html import escape
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
@@ -21,6 +21,8 @@ from studio.theme import Theme
 class Banner(QFrame):
     """One sentence above the plots; stays until closed or replaced."""
 
+    link_activated = Signal(str)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
@@ -28,7 +30,12 @@ class Banner(QFrame):
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._text.linkActivated.connect(self.link_activated)
         self._copy = QPushButton("Copy details")
         self._copy.setObjectName("banner_copy_button")
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))

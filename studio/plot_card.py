@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.past_curves import PastCurves
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
@@ -74,6 +75,7 @@ class PlotCard(QWidget):
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
         self._items = {curve: self._make_item(curve) for curve in curves}
+        self._past = PastCurves(self.plot, curves)
         self._hint = QLabel(empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -169,12 +171,20 @@ class PlotCard(QWidget):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(
-        self, curves: Sequence[tuple[Curve, Series]], marks: Sequence[float], steps: int
+        self,
+        curves: Sequence[tuple[Curve, Series]],
+        marks: Sequence[float],
+        steps: int,
+        past: Sequence[Series] = (),
     ) -> None:
-        """Draw what is in view of each curve, and a mark at each of these steps."""
+        """Draw what is in view of each curve, and a mark at each of these steps.
+
+        ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
+        """
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
+        self._past.draw(past, low, high, points)
         drawn: list[Curve] = []
         for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
@@ -223,6 +233,7 @@ class PlotCard(QWidget):
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
                 item.setSymbolBrush(colour)
                 item.setSymbolPen(None)
+        self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
         self.level.set_colour(theme.muted)
@@ -235,6 +246,8 @@ class PlotCard(QWidget):
             f'<span style="color:{getattr(self._theme, c.colour)}">●</span> {c.label}'
             for c in curves
         ]
+        if self._past.shown:
+            parts.append("faint: before the branch")
         return " ".join(parts)
 
     @Slot(bool)

@@ -10,9 +10,12 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.plot_card import Curve, PlotCard
+from studio.recorded import Curves
 from studio.run_model import Marker, RunModel
 from studio.series import Series
 from studio.theme import Theme
+
+HasCurves = RunModel | Curves
 
 REDRAW_MS = 100
 """At most one redraw in this time: ten a second look alive and leave the run its processor."""
@@ -25,7 +28,7 @@ class PlotSpec:
     name: str
     title: str
     help: str
-    series: Callable[[RunModel], Series]
+    series: Callable[[HasCurves], Series]
     curves: tuple[Curve, ...]
     log_button: bool = False
     empty: str = "No updates yet"
@@ -37,7 +40,7 @@ PLOTS = (
         title="Return",
         help="Sum of rewards of each episode. Episodes are played with exploration noise,"
         " evaluations without.",
-        series=lambda model: model.episodes,
+        series=lambda curves: curves.episodes,
         curves=(
             Curve("return", "episode", "curve_raw", style="dots"),
             Curve("smoothed", "mean of 20", "curve_1"),
@@ -50,7 +53,7 @@ PLOTS = (
         title="Q values",
         help="Mean value of the sampled actions by each critic, and the target both learn."
         " Q₁ and Q₂ drifting far above what episodes return is overestimation.",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(
             Curve("q1", "Q₁", "curve_1"),
             Curve("q2", "Q₂", "curve_2", style="stripes"),
@@ -61,7 +64,7 @@ PLOTS = (
         name="plot_critic_loss",
         title="Critic losses",
         help="Mean squared distance of each critic to the target, (Q − y)².",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(
             Curve("critic1_loss", "Q₁", "curve_1"),
             Curve("critic2_loss", "Q₂", "curve_2"),
@@ -72,10 +75,15 @@ PLOTS = (
         name="plot_actor_loss",
         title="Actor loss",
         help="−mean Q₁(s, π(s)): falls as the critic likes the actor's actions better.",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(Curve("actor_loss", "actor", "curve_1"),),
     ),
 )
+
+
+def _series_of(curves: HasCurves, plot: PlotSpec, curve: Curve) -> Series:
+    # Evaluations are a series of their own, never part of the training curve.
+    return curves.evaluations if curve.column == "mean" else plot.series(curves)
 
 
 class PlotGrid(QWidget):
@@ -119,6 +127,7 @@ class PlotGrid(QWidget):
         self._timer.timeout.connect(self._redraw)
         model.curves_changed.connect(self._redraw_later)
         model.run_started.connect(self._start_over)
+        model.run_opened.connect(self._start_over)
         self.set_theme(theme)
 
     @property
@@ -171,18 +180,21 @@ class PlotGrid(QWidget):
             if self._following:
                 card.follow()
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
-            card.draw(sources, steps, config.steps if config else 0)
+            past = self._model.past
+            before = [_series_of(past, plot, curve) for curve in plot.curves] if past else []
+            card.draw(sources, steps, config.steps if config else 0, before)
         self._show_values_at(self._hovered)
 
     def _last_step(self) -> float:
         """Return the last step that any curve has come to."""
         model = self._model
-        shown = (model.episodes, model.training, model.evaluations)
+        shown = [model.episodes, model.training, model.evaluations]
+        if model.past is not None:
+            shown += [model.past.episodes, model.past.training, model.past.evaluations]
         return max((series.column("env_steps")[-1] for series in shown if len(series)), default=0.0)
 
     def _source(self, plot: PlotSpec, curve: Curve) -> Series:
-        # Evaluations are a series of their own, never part of the training curve.
-        return self._model.evaluations if curve.column == "mean" else plot.series(self._model)
+        return _series_of(self._model, plot, curve)
 
     @Slot(object)
     def _show_values_at(self, point: QPointF | None) -> None:

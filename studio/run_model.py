@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from studio.recorded import EPISODES, EVALUATIONS, Curves, Recorded
 from studio.series import Series
 from td3core import events
 from td3core.config import RunConfig, Tunables, spec
@@ -39,6 +40,7 @@ class RunModel(QObject):
     """Everything the window shows of the current run."""
 
     run_started = Signal(object)
+    run_opened = Signal(object)
     curves_changed = Signal()
     status_changed = Signal()
     tuned = Signal(object)
@@ -60,10 +62,12 @@ class RunModel(QObject):
         self.config: RunConfig | None = None
         self.device = ""
         self.progress: events.Progress | None = None
-        self.episodes = Series(("env_steps", "return", "smoothed", "length"))
+        self.episodes = Series(EPISODES)
         self.training = Series(events.TRAINING_COLUMNS)
-        self.evaluations = Series(("env_steps", "mean", "std", "success"))
+        self.evaluations = Series(EVALUATIONS)
         self.reward_threshold: float | None = None
+        self.past: Curves | None = None
+        """What the run was branched from, if it was opened and that is known."""
         self.markers: list[Marker] = []
         self.outcome: events.Ended | events.Failed | None = None
         self._unsaid: dict[int, Marker] = {}
@@ -79,6 +83,20 @@ class RunModel(QObject):
         if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
             return None
         return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
+
+    def show_recorded(self, recorded: Recorded) -> None:
+        """Show a run as its files tell it, in place of the one on show."""
+        self._reset()
+        self.run, self.config = recorded.run.path, recorded.run.config
+        curves = recorded.curves
+        self.episodes, self.training = curves.episodes, curves.training
+        self.evaluations, self.past = curves.evaluations, recorded.past
+        self.progress, self.outcome = recorded.progress, recorded.outcome
+        for change in recorded.changes:
+            self._add_marker(change.env_steps, change.name, change.old, change.new, change.time)
+        self._say("info", f"Opened {recorded.run.path.name}")
+        self.run_opened.emit(recorded)
+        self.curves_changed.emit()
 
     @Slot(object)
     def handle(self, event: object) -> None:
@@ -150,16 +168,19 @@ class RunModel(QObject):
 
     def _mark(self, env_steps: int, name: str, old: Any, new: Any) -> None:
         """Add a marker; the many small changes of one drag of a slider are one marker."""
-        now = time.monotonic()
+        last = self._add_marker(env_steps, name, old, new, time.monotonic())
+        # Said once the hand rests: a drag is one change, not a hundred lines.
+        self._unsaid[id(last)] = last
+        self._gesture.start()
+
+    def _add_marker(self, env_steps: int, name: str, old: Any, new: Any, now: float) -> Marker:
         last = next((m for m in reversed(self.markers) if m.name == name), None)
         if last is not None and now - last.changed_at < _SAME_GESTURE_S:
             last.env_steps, last.new, last.changed_at = env_steps, new, now
         else:
             last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=now)
             self.markers.append(last)
-        # Said once the hand rests: a drag is one change, not a hundred lines.
-        self._unsaid[id(last)] = last
-        self._gesture.start()
+        return last
 
     @Slot()
     def _say_changes(self) -> None:

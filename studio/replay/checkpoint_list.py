@@ -19,6 +19,8 @@ from td3core.errors import RequestError
 from td3core.run_list import list_runs
 from td3core.runs import RunDirectory
 
+_CHOOSE = "Earlier runs: choose…"
+
 
 class CheckpointPanel(QWidget):
     """The list, and above it the choice of an earlier run."""
@@ -52,9 +54,12 @@ class CheckpointPanel(QWidget):
         self.model.show_bundled()
 
     def set_runs_dir(self, path: Path) -> None:
-        """Offer the runs of a folder."""
+        """Offer the runs of a folder. They are read once one is looked for."""
         self._runs_dir = path.absolute()
-        self.refresh_runs()
+        self._offer([])
+        if self._runs_dir.is_dir() and any(self._runs_dir.iterdir()):
+            self.source.setItemText(0, _CHOOSE)
+            self.source.setEnabled(True)
 
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run that is going on, if there is one."""
@@ -90,18 +95,21 @@ class CheckpointPanel(QWidget):
         shown = self.source.currentData()
         runs = list(list_runs(self._runs_dir)) if self._runs_dir else []
         runs = [run for run in runs if run.path != self._current]
+        self._offer(runs)
+        at = self.source.findData(shown) if shown is not None else 0
+        self.source.setCurrentIndex(max(at, 0))
+        if at < 0:
+            self._show_source()
+
+    def _offer(self, runs: list[RunDirectory]) -> None:
         self.source.clear()
-        self.source.addItem("Earlier runs: choose…" if runs else "No earlier runs", None)
+        self.source.addItem(_CHOOSE if runs else "No earlier runs", None)
         for run in runs:
             # As text: a combo box does not find other Python objects again.
             self.source.addItem(_title(run), str(run.path))
             at = self.source.count() - 1
             self.source.setItemData(at, str(run.path), Qt.ItemDataRole.ToolTipRole)
         self.source.setEnabled(bool(runs))
-        at = self.source.findData(shown) if shown is not None else 0
-        self.source.setCurrentIndex(max(at, 0))
-        if at < 0:
-            self._show_source()
 
     @Slot()
     def _show_source(self) -> None:
