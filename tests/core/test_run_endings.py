@@ -291,7 +291,7 @@ def test_a_table_without_the_columns_wanted_has_no_rows(tmp_path: Path) -> None:
 def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Path) -> None:
     run = create(runs_dir)
     table = run.table("evaluations", EVALUATION_COLUMNS)
-    table.add((100, -5.0, 1.5, 1, "-6.5 -3.5", "10 12", 2, "0.1"))
+    table.add((100, -5.0, 1.5, "", 1, "-6.5 -3.5", "10 12", 2, "0.1"))
     table.flush()
     found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))
     assert found.tolist() == [[100.0, -5.0, 1.5]]
