@@ -38,7 +38,7 @@ from td3core.config import Tunables, changes
 from td3core.errors import RequestError
 from td3core.runs import step_checkpoint
 
-_LAYOUT_VERSION = 1
+_LAYOUT_VERSION = 2
 _OWN = "own_environments"
 _RUNS_HEIGHT = 250
 """Pixels for the list of runs to show some of them."""

@@ -257,7 +257,7 @@ class PlotCard(QWidget):
             for c in curves
         ]
         if self._past.shown:
-            parts.append("faint: before the branch")
+            parts.append("· faint: parent")
         return " ".join(parts)
 
     @Slot(bool)

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -42,6 +42,7 @@ class RunsBrowser(QWidget):
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("runs_browser")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
         self._said_interrupted = False

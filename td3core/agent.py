@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.config import RunConfig, Tunables
+from td3core.cuda_graphs import Graphs
 from td3core.events import METRICS
 from td3core.learner import Learner
 from td3core.networks import Pass
@@ -32,16 +33,25 @@ class TD3:
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
         self._config = config
+        device = torch.device(config.device)
         source = generator(config.seed, Purpose.NETWORK_INIT)
         names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
-        self.actor = Learner(("actor",), (obs_dim, *config.actor_hidden, act_dim), source)
-        self.critics = Learner(names, (obs_dim + act_dim, *config.critic_hidden, 1), source)
+        actor = (obs_dim, *config.actor_hidden, act_dim)
+        critic = (obs_dim + act_dim, *config.critic_hidden, 1)
+        self.actor = Learner(("actor",), actor, source, device)
+        self.critics = Learner(names, critic, source, device)
+        # Where the networks are elsewhere, the acting side has a copy of the actor.
+        self._acting = self.actor.online
+        if self._acting.flat.is_cuda:
+            self._acting = self._acting.like(self._acting.flat.cpu())
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
         self._work = Work(config, self.actor, self.critics, tunables.batch_size)
-        self._gamma, self._tau, self._sigma, self._clip = torch.zeros(4).unbind()
+        live = torch.zeros(4, device=device)
+        self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._tally = Tally(len(names))
+        self._tally = Tally(len(names), device)
+        self._graphs = Graphs(self._improve) if live.is_cuda else None
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -65,7 +75,7 @@ class TD3:
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the acting side; it shares the actor's weights and follows every update."""
-        layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self.actor.online.layers]
+        layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
         return Policy(layers, self._config.actor_activation, normaliser)
 
     # The algorithm ------------------------------------------------------------------------------
@@ -73,9 +83,19 @@ class TD3:
     def update(self, batch: Batch) -> None:
         """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""
         self.updates += 1
+        moves_actor = self.updates % self.tunables.policy_delay == 0
         self._load(batch)
+        if self._graphs is None:
+            self._improve(moves_actor)
+        else:
+            self._graphs.replay(moves_actor, self._tensors)
+        self._tally.count(moves_actor)
+        if moves_actor and self._acting is not self.actor.online:
+            self._acting.flat.copy_(self.actor.online.flat)
+
+    def _improve(self, moves_actor: bool) -> None:
         self._update_critics(self._target_value())
-        if self.updates % self.tunables.policy_delay == 0:
+        if moves_actor:
             self._update_actor()
             self.actor.average_target(self._tau)
             self.critics.average_target(self._tau)
@@ -86,10 +106,9 @@ class TD3:
         ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
         """
         w = self._work
-        noise = w.noise.mul_(self._sigma).clamp_(-self._clip, self._clip)
-        next_action = torch.tanh(w.actor_target.forward(w.next_obs)[0], out=w.next_action)
-        next_action.add_(noise).clamp_(-1.0, 1.0)
-        smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0, out=w.y)
+        noise = w.next_action.mul_(self._sigma).clamp_(-self._clip, self._clip)
+        noise.add_(torch.tanh_(w.actor_target.forward(w.next_obs)[0])).clamp_(-1.0, 1.0)
+        smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0)
         return smallest.mul_(1.0 - w.terminated).mul_(self._gamma).add_(w.reward)
 
     def _update_critics(self, y: Tensor) -> None:
@@ -104,7 +123,8 @@ class TD3:
     def _update_actor(self) -> None:
         """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient."""
         w = self._work
-        action = torch.tanh(w.actor.forward(w.obs)[0], out=w.own_action)
+        w.own_obs.copy_(w.obs)
+        action = torch.tanh(w.actor.forward(w.own_obs)[0], out=w.own_action)
         q1 = w.q1.forward(w.own_pair)
         slope = w.q1.slope_of_input(torch.full_like(q1, -1.0 / len(action)), columns=w.actions)
         w.actor.backward(slope * (1.0 - action.square()), self.actor.gradient)
@@ -114,8 +134,13 @@ class TD3:
     def _load(self, batch: Batch) -> None:
         if len(batch.reward) != self._work.size:
             self._work = Work(self._config, self.actor, self.critics, len(batch.reward))
+            self._graphs = Graphs(self._improve) if self._graphs else None
         noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
         self._work.load(batch, noise)
+
+    def _tensors(self) -> list[Tensor]:
+        """Return everything that an update changes."""
+        return [*self.actor.tensors(), *self.critics.tensors(), self._tally.sums, self._work.rows]
 
     # What it says, and what is saved of it --------------------------------------------------------
 
@@ -136,24 +161,32 @@ class TD3:
         """Put everything back that :meth:`state` returned, and the update counter."""
         self.actor.load_state(arrays)
         self.critics.load_state(arrays)
+        self._acting.flat.copy_(self.actor.online.flat)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
         self._tally.load_state(arrays)
         self.updates = updates
 
 
 class Work:
-    """The transitions of an update, for batches of one size, and the passes over them."""
+    """The transitions of an update, for batches of one size, and the passes over them.
+
+    A row holds s, a, s', N(0, 1), r, terminated. The noise becomes the target's action ã, so that
+    (s, a) and (s', ã) stand side by side, as the critics take them.
+    """
 
     def __init__(self, config: RunConfig, actor: Learner, critics: Learner, size: int) -> None:
         self.size = size
-        obs_dim, act_dim = actor.online.widths[0], actor.online.widths[-1]
-        self.actions = slice(obs_dim, None)
-        # (s, a), (s', ã) and (s, π(s)), as the critics take them.
-        self.pair, self.next_pair, self.own_pair = torch.zeros(3, size, obs_dim + act_dim).unbind()
-        self.obs, self.own_action = torch.split(self.own_pair, [obs_dim, act_dim], 1)
-        self.next_obs, self.next_action = torch.split(self.next_pair, [obs_dim, act_dim], 1)
-        self.noise = torch.zeros(size, act_dim)
-        self.reward, self.terminated, self.y = torch.zeros(3, size, 1).unbind()
+        obs, act = actor.online.widths[0], actor.online.widths[-1]
+        self.rows = actor.online.flat.new_zeros(size, 2 * (obs + act) + 2)
+        self._host = torch.zeros_like(self.rows, device="cpu", pin_memory=self.rows.is_cuda)
+        self.pair, self.next_pair, self.reward, self.terminated = torch.split(
+            self.rows, [obs + act, obs + act, 1, 1], 1
+        )
+        self.own_pair = torch.zeros_like(self.pair)
+        self.actions = slice(obs, None)
+        self.obs = self.pair[:, :obs]
+        self.next_obs, self.next_action = torch.split(self.next_pair, [obs, act], 1)
+        self.own_obs, self.own_action = torch.split(self.own_pair, [obs, act], 1)
         self.actor = Pass(actor.online, config.actor_activation, size)
         self.actor_target = Pass(actor.target, config.actor_activation, size)
         self.critics = Pass(critics.online, config.critic_activation, size)
@@ -162,56 +195,61 @@ class Work:
 
     def load(self, batch: Batch, noise: NDArray[np.float32]) -> None:
         """Take in a batch, and N(0, 1) noise of the shape of its actions."""
-        obs, action, reward, next_obs, terminated = (torch.from_numpy(part) for part in batch)
-        torch.cat((obs, action), dim=1, out=self.pair)
-        self.obs.copy_(obs)
-        self.next_obs.copy_(next_obs)
-        self.reward.copy_(reward)
-        self.terminated.copy_(terminated)
-        self.noise.copy_(torch.from_numpy(noise))
+        parts = (batch.obs, batch.action, batch.next_obs, noise, batch.reward, batch.terminated)
+        tensors = [torch.from_numpy(part) for part in parts]
+        if self.rows.is_cuda:
+            # What was sent before has to have left its place.
+            torch.cuda.current_stream().synchronize()
+            torch.cat(tensors, 1, out=self._host)
+            self.rows.copy_(self._host, non_blocking=True)
+        else:
+            torch.cat(tensors, 1, out=self.rows)
 
 
 class Tally:
     """Means of ``METRICS``, kept as tensors: reading a number out of each update stalls it."""
 
-    def __init__(self, critics: int) -> None:
-        # Sums over updates; those of the actor's loss over fewer.
-        self._sums = torch.zeros(len(METRICS), dtype=torch.float64)
-        self._q, self._target, self._loss, self._actor_loss = torch.split(self._sums, [2, 1, 2, 1])
+    def __init__(self, critics: int, device: torch.device) -> None:
+        self.sums = torch.zeros(len(METRICS), dtype=torch.float64, device=device)
+        """Over all updates; that of the actor's loss over those that moved it."""
+        self._q, self._target, self._loss, self._actor_loss = torch.split(self.sums, [2, 1, 2, 1])
         self._q, self._loss = self._q[:critics], self._loss[:critics]
         self._one_critic = critics == 1
         self._updates = self._actor_updates = 0
 
+    def count(self, moved_actor: bool) -> None:
+        """Count an update that has been noted."""
+        self._updates += 1
+        self._actor_updates += moved_actor
+
     def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
         """Note values (critics, batch, 1), target (batch, 1) and errors of one update."""
-        self._updates += 1
         self._q += q.mean(dim=(1, 2))
         self._target += y.mean()
         self._loss += error.square_().mean(dim=(1, 2))
 
     def add_actor(self, q1: Tensor) -> None:
         """Note the value of the actor's own actions, (1, batch, 1); the loss is minus its mean."""
-        self._actor_updates += 1
         self._actor_loss -= q1.mean()
 
     def take(self) -> NDArray[np.float64] | None:
         """Return the means since the last call; NaN for a critic or an actor step there was not."""
         if not self._updates:
             return None
-        means = self._sums.numpy() / self._updates
+        means = self.sums.numpy(force=True) / self._updates
         means[-1] *= self._updates / self._actor_updates if self._actor_updates else math.nan
         if self._one_critic:
             means[[1, 4]] = math.nan
-        self._sums.zero_()
+        self.sums.zero_()
         self._updates = self._actor_updates = 0
         return means
 
     def state(self) -> Arrays:
         """Return what has been noted since the means were last taken."""
         counts = np.array([self._updates, self._actor_updates], np.int64)
-        return {"tally.sums": self._sums.numpy().copy(), "tally.counts": counts}
+        return {"tally.sums": self.sums.numpy(force=True).copy(), "tally.counts": counts}
 
     def load_state(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Go on from what :meth:`state` returned."""
-        self._sums.copy_(torch.from_numpy(arrays["tally.sums"]))
+        self.sums.copy_(torch.from_numpy(arrays["tally.sums"]))
         self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])

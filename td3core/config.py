@@ -228,6 +228,13 @@ class RunConfig:
         " worth it where cores are free and a step is slow. 0 steps them in the training thread."
         " The run and its results are the same either way.",
     )
+    device: str = setting(
+        "cpu",
+        label="Device",
+        choices=("cpu", "cuda"),
+        help="Where updates are computed. With networks of this size a processor is often as fast"
+        " as a graphics processor (cuda), which pays for wide layers and large batches.",
+    )
     learning_starts: int = setting(
         25_000,
         label="Warm-up",

@@ -20,16 +20,20 @@ class Learner:
     """
 
     def __init__(
-        self, names: Sequence[str], widths: Sequence[int], source: np.random.Generator
+        self,
+        names: Sequence[str],
+        widths: Sequence[int],
+        source: np.random.Generator,
+        device: torch.device,
     ) -> None:
         self.names = tuple(names)
-        self.online = Weights(len(names), widths)
+        self.online = Weights(len(names), widths, device=device)
         self.online.draw(source)
         self.target = self.online.like(self.online.flat.clone())
         self.gradient = self.online.like()
-        self.lr = torch.zeros(())
+        self.lr = torch.zeros((), device=device)
         self._exp_avg, self._exp_avg_sq = self.online.like(), self.online.like()
-        self._step = torch.zeros(())
+        self._step = torch.zeros((), device=device)
 
     def step(self) -> None:
         """Descend along the gradient (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
@@ -41,6 +45,7 @@ class Learner:
             max_exp_avg_sqs=[],
             state_steps=[self._step],
             fused=True,
+            capturable=self.lr.is_cuda,
             lr=self.lr,
             beta1=0.9,
             beta2=0.999,
@@ -61,9 +66,14 @@ class Learner:
                 return name.split(".")[0]
         return None
 
+    def tensors(self) -> list[Tensor]:
+        """Return everything that a step changes."""
+        moments = (self._exp_avg.flat, self._exp_avg_sq.flat, self._step)
+        return [self.online.flat, self.target.flat, self.gradient.flat, *moments]
+
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Return copies of networks, targets and moments under their names in a checkpoint."""
-        return {name: part.numpy().copy() for name, part in self._all()}
+        return {name: part.numpy(force=True).copy() for name, part in self._all()}
 
     def load_state(self, arrays: Arrays) -> None:
         """Put everything back that :meth:`state` returned."""

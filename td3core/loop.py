@@ -21,6 +21,7 @@ from td3core.branching import branched, memory_beside, parent_of
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.control import Control
+from td3core.cuda_graphs import require_device
 from td3core.env_check import require_sound
 from td3core.envs import check_env
 from td3core.errors import RequestError, RunError
@@ -155,6 +156,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
     """Take everything a run needs; ``held`` lets go of it again."""
     config = how.config
     check_together(config, how.tunables)
+    require_device(config.device)
     torch.set_num_threads(config.torch_threads)
     info = check_env(config.choice)
     require_sound(config, info, report)

@@ -23,11 +23,17 @@ class Weights:
     ``flat``. Gradients and an optimiser's moments have the same form.
     """
 
-    def __init__(self, members: int, widths: Sequence[int], flat: Tensor | None = None) -> None:
-        """Lay the layers over ``flat``, or over zeros."""
+    def __init__(
+        self,
+        members: int,
+        widths: Sequence[int],
+        flat: Tensor | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        """Lay the layers over ``flat``, or over zeros on ``device``."""
         self.members, self.widths = members, tuple(widths)
         sizes = [size for n, m in pairwise(widths) for size in (members * m * n, members * m)]
-        self.flat = torch.zeros(sum(sizes)) if flat is None else flat
+        self.flat = torch.zeros(sum(sizes), device=device) if flat is None else flat
         parts = iter(torch.split(self.flat, sizes))
         self.layers = [
             (next(parts).view(members, m, n), next(parts).view(members, 1, m))

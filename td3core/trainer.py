@@ -112,9 +112,8 @@ class Trainer:
                 f"The environment did not come back to where it was in episode {lost[0]}; that"
                 " begins anew. It may draw on more than its seed and the actions."
             )
-        self._judge.load_state(self.env_steps)
-        came = "resume" if self.directory.parent is None else "branch"
-        self._records.note(came, self.env_steps)
+        own = saved.header.path.parent == self.directory.checkpoints
+        self._records.note("resume" if own else "branch", self.env_steps)
 
     def _make_alike(self, made_by: dict[str, str]) -> None:
         """Multiply as before, where that can be; say what is not as it was."""
@@ -141,7 +140,7 @@ class Trainer:
                 config=self.config,
                 tunables=self._agent.tunables,
                 env_steps=self.env_steps,
-                device="cpu",
+                device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
                 products=self._products,
@@ -149,6 +148,7 @@ class Trainer:
         )
         for message in self.differs:
             self._report(Warned(env_steps=self.env_steps, message=message))
+        self._judge.load_state(self.env_steps)
         self._experience.begin_episodes(self.env_steps)
         stopped = self._step_to_the_end()
         self._log_training()

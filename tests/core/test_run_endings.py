@@ -245,10 +245,10 @@ def test_the_list_tells_state_parent_name_and_note(
 def test_the_journal_is_read_without_its_damaged_lines(runs_dir: Path) -> None:
     run = create(runs_dir)
     assert run.journal() == []
-    run.note({"step": 3, "field": "tau"})
+    run.note({"step": 3, "field": "tau", "old": 0.005, "new": 0.1})
     with (run.path / "journal.jsonl").open("a") as file:
         file.write("[1]\n{half\n")
-    run.note({"step": 5, "field": "gamma"})
+    run.note({"step": 5, "event": "pause"})
     assert [entry["step"] for entry in run.journal()] == [3, 5]
 
 
@@ -291,7 +291,7 @@ def test_a_table_without_the_columns_wanted_has_no_rows(tmp_path: Path) -> None:
 def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Path) -> None:
     run = create(runs_dir)
     table = run.table("evaluations", EVALUATION_COLUMNS)
-    table.add((100, -5.0, 1.5, 1, "-6.5 -3.5", "10 12", 2, "0.1"))
+    table.add((100, -5.0, 1.5, "", 1, "-6.5 -3.5", "10 12", 2, "0.1"))
     table.flush()
     found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))
     assert found.tolist() == [[100.0, -5.0, 1.5]]

@@ -1,6 +1,7 @@
 """The list of all runs: found, opened, named, deleted, and never in the way."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -194,6 +195,9 @@ def test_qt_finds_the_model_sound_while_it_changes(qtbot, browser, runs_dir) -> 
     for model in (browser.model, browser.proxy):
         ModelTester(model).check(model)
     child = make_run(runs_dir, parent=(first.path.name, 10))
+    for seed in (1, 2):
+        make_run(runs_dir, seed=seed, parent=(child.path.name, 10))
+        make_run(runs_dir, seed=seed)
     read_again(qtbot, browser)
     for model in (browser.model, browser.proxy):
         ModelTester(model).check(model)
@@ -229,6 +233,21 @@ def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     assert read == [runs[1].path]
     assert [row.path for row in found.rows] == [runs[1].path]
     assert found.gone == {runs[2].path}
+
+
+def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(runs_dir) -> None:
+    run = make_run(runs_dir, stopped=None)
+    held = RunLock(run.path)
+    held.acquire()
+    said: list[Found] = []
+    scan(runs_dir, {}, said.append, lambda: False)
+    known = {row.path: row for row in said[-1].rows}
+    # As the system does for a process that is killed: the lock goes, its record stays.
+    held._lock.release()
+    scan(runs_dir, known, said.append, lambda: False)
+    (row,) = said[-1].rows
+    assert row.summary is not None
+    assert row.summary.state == "interrupted"
 
 
 def test_a_thousand_runs_are_listed_while_the_window_goes_on(qtbot, browser, runs_dir) -> None:
@@ -371,16 +390,19 @@ def test_the_question_names_the_run_and_its_safe_answer_is_the_default(
     assert run.path.exists()
 
 
-def test_the_systems_trash_takes_a_folder(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (tmp_path / "home").mkdir()
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the trash cannot be set aside")
+def test_the_systems_trash_takes_a_folder_and_nothing_is_lost_without_one(
+    tmp_path, monkeypatch
+) -> None:
     run = make_run(tmp_path / "runs")
-    moved = move_to_trash(run.path)
-    # Where there is no trash nothing may be lost; where there is one it is found there.
-    assert moved != run.path.exists()
-    if moved and (tmp_path / "data" / "Trash").exists():
-        assert (tmp_path / "data" / "Trash" / "files" / run.path.name / "run.toml").exists()
+    data = tmp_path / "data"
+    monkeypatch.setenv("XDG_DATA_HOME", str(data))
+    assert not move_to_trash(run.path)
+    assert run.path.exists()
+    data.mkdir()
+    assert move_to_trash(run.path)
+    assert (data / "Trash" / "files" / run.path.name / "run.toml").exists()
+    assert not run.path.exists()
     assert not move_to_trash(tmp_path / "nothing")
 
 
@@ -534,6 +556,7 @@ def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, tmp_path)
     assert "training" in action(window.runs, "open").toolTip()
     qtbot.waitUntil(lambda: "running" in listed(window.runs, Column.STATE), timeout=10_000)
     window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path))
+    assert not find("runs_reading").isVisible()
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: action(window.runs, "open").isEnabled(), timeout=20_000)
     assert window.model.run == listener.said[-1].run
