@@ -106,6 +106,13 @@ class RunController(QObject):
         if self._control:
             self._control.save()
 
+    def end_now(self, patience_ms: int) -> None:
+        """Let the run save and end, and wait for that: the process is about to be gone."""
+        thread, control = self._thread, self._control
+        if thread is not None and control is not None and thread is not QThread.currentThread():
+            control.stop()
+            thread.wait(patience_ms)
+
     def tune(self, tunables: Tunables) -> int | None:
         """Ask for new live settings; return the revision to wait for, ``None`` without a run."""
         if self._control is None or self._state is RunState.STOPPING:
