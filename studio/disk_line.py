@@ -35,7 +35,11 @@ class DiskLine(QLabel):
             return
         memory = disk.memory_bytes(config, *sizes)
         one, count = disk.checkpoint_bytes(config, *sizes), disk.checkpoint_count(config)
-        agents = "1 checkpoint" if count == 1 else f"{count:,} checkpoints"
+        agents = (
+            "1\N{NO-BREAK SPACE}checkpoint"
+            if count == 1
+            else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
+        )
         text = (
             f"On disk: replay memory {disk.in_words(memory) if memory else '0'},"
             f" {agents} {disk.in_words(one * count)}."

@@ -42,7 +42,7 @@ _LAYOUT_VERSION = 2
 _OWN = "own_environments"
 _RUNS_HEIGHT = 250
 """Pixels for the list of runs to show some of them."""
-_SOFTER = "Branch from it with half the learning rates"
+_SOFTER = "Branch with half the learning rates"
 _RESUME = "Go on where a run was left"
 _ACTIONS = (
     # name, text, icon, shortcut, tooltip
@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
         columns = [self._docks["setup"], self._docks["replay"]]
         self.resizeDocks(columns, [292, 300], Qt.Orientation.Horizontal)
         rows = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(rows, [320, 400], Qt.Orientation.Vertical)
+        self.resizeDocks(rows, [350, 370], Qt.Orientation.Vertical)
         self.resizeDocks([self._docks["log"]], [130], Qt.Orientation.Vertical)
 
     def _dock(
@@ -259,7 +259,7 @@ class MainWindow(QMainWindow):
     @Slot(bool)
     def _make_room_for_advanced(self, shown: bool) -> None:
         docks = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(docks, [520, 200] if shown else [320, 400], Qt.Orientation.Vertical)
+        self.resizeDocks(docks, [520, 200] if shown else [350, 370], Qt.Orientation.Vertical)
 
     @Slot()
     def _pause_or_resume(self) -> None:

@@ -136,6 +136,7 @@ class VerifyDialog(QDialog):
         self.cancel()
         self._say(text)
         self._show_waiting(waiting=False)
+        self.adjustSize()
 
     def _say(self, text: str) -> None:
         self.verdict.setText(text)
