@@ -148,6 +148,10 @@ class TD3:
         """Return means over the updates since the last call, in the order of ``METRICS``."""
         return self._tally.take()
 
+    def tally(self) -> Arrays:
+        """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
+        return self._tally.state()
+
     def unsound_network(self) -> str | None:
         """Return the name of a network with a weight that is not a finite number, if any."""
         return self.actor.unsound() or self.critics.unsound()

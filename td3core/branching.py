@@ -9,13 +9,7 @@ from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.records import Parent
-from td3core.resumption import load_complete
-
-SHAPES = (
-    *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
-    *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
-)
-"""Settings that what a checkpoint holds depends on: they stay those of the parent."""
+from td3core.resumption import differing, load_complete
 
 
 def branched(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
@@ -27,11 +21,10 @@ def branched(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConf
     saved = load_complete(path)
     before = {**to_dict(saved.header.config), **to_dict(saved.header.tunables)}
     config, tunables = make_settings({**before, **values})
-    for name in SHAPES:
-        if getattr(config, name) != getattr(saved.header.config, name):
-            raise RequestError(
-                f"{name} cannot change in a branch; it is {before[name]}, as in {path.name}."
-            )
+    for name in differing(config, saved.header.config):
+        raise RequestError(
+            f"{name} cannot change in a branch; it is {before[name]}, as in {path.name}."
+        )
     reached = saved.header.counters.env_steps
     if config.steps <= reached:
         raise RequestError(

@@ -23,7 +23,7 @@ from safetensors.numpy import save as serialise
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.env_choice import EnvChoice
 from td3core.envs import EnvInfo
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.normalise import Normaliser
 from td3core.policy import Policy
@@ -31,6 +31,7 @@ from td3core.policy import Policy
 SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
+_MOST_SHOWN = 9
 _EXPORTED = ("actor", "critic1", "critic2", "obs_norm")
 
 # Whatever a damaged description makes Python say while it is read.
@@ -169,7 +170,7 @@ def _opened(path: Path) -> Any:
     except (SafetensorError, OSError, ValueError) as problem:
         raise RequestError(
             f"{path.name} is not a readable checkpoint (truncated, altered or another format):"
-            f" {str(problem).splitlines()[0] if str(problem) else type(problem).__name__}."
+            f" {brief(problem) or type(problem).__name__}."
         ) from problem
 
 
@@ -212,7 +213,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
-        raise RequestError(f"{path.name} has a damaged description: {problem}") from problem
+        raise RequestError(f"{path.name} has a damaged description: {brief(problem)}") from problem
 
 
 def _env_info(values: dict[str, Any]) -> EnvInfo:
@@ -250,8 +251,9 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
         if name not in shapes:
             raise RequestError(f"{path.name} lacks the tensor {name}.")
         if shapes[name] != shape:
+            found = shapes[name] if len(shapes[name]) < _MOST_SHOWN else "many dimensions"
             raise RequestError(
-                f"{path.name} holds {name} of shape {shapes[name]}; its configuration says {shape}."
+                f"{path.name} holds {name} of shape {found}; its configuration says {shape}."
             )
 
 
@@ -264,6 +266,8 @@ def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
             raise RequestError(f"{path.name} holds {name} as {found}, not {wanted}.")
         if not np.isfinite(tensors[name]).all():
             raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+    if header.config.normalize_observations and not Normaliser.possible(tensors):
+        raise RequestError(f"{path.name} holds statistics of observations that there cannot be.")
 
 
 def sealed(meaning: dict[str, Any], tensors: Arrays) -> str:

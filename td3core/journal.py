@@ -87,11 +87,16 @@ class Schedule:
         return bool(self._changes) and self._changes[0].env_steps <= env_steps
 
     def take(self, env_steps: int, tunables: Tunables) -> Tunables:
-        """Return ``tunables`` after the changes that are due, and forget these."""
-        values = to_dict(tunables)
-        while self.due(env_steps):
+        """Return ``tunables`` after changes that are due, and forget these.
+
+        A setting that changed more than once is taken one change at a time: one that came back to
+        its old value did so by way of others.
+        """
+        values, taken = to_dict(tunables), set[str]()
+        while self.due(env_steps) and self._changes[0].name not in taken:
             change = self._changes.pop(0)
             values[change.name] = change.new
+            taken.add(change.name)
         return Tunables(**values)
 
     def forget(self, names: Iterable[str]) -> bool:

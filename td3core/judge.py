@@ -10,23 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from td3core.checkpoint import SUFFIX, Checkpoint, load
+from td3core.checkpoint import Checkpoint, load
 from td3core.errors import RequestError, RunError
 from td3core.evaluate import Evaluation
 from td3core.evaluations import Evaluations
 from td3core.events import Evaluated, Warned
-from td3core.keeper import alias
 from td3core.pace import Pace
 from td3core.recorder import Recorder
 from td3core.runs import RunDirectory
 
 MOST_WAITING = 2
 """Training waits once more agents are out than this: each holds a copy of the agent."""
-
-
-def _waiting_name(step: str) -> str:
-    # Not a name that the list of checkpoints knows.
-    return f"evaluating_{step}{SUFFIX}"
 
 
 class Judge:
@@ -63,7 +57,6 @@ class Judge:
     def submit(self, agent: Checkpoint) -> None:
         """Have an agent measured, beside the training or at once."""
         self._submitted_at = agent.header.counters.env_steps
-        self._keep(self._submitted_at)
         self._evaluations.submit(agent)
         if not self._evaluations.beside or len(self._evaluations) > MOST_WAITING:
             self.finish()
@@ -96,7 +89,7 @@ class Judge:
             self._submitted_at, self.last_mean = step, mean
             if self.best_mean is None or mean > self.best_mean:
                 self.best_mean, best_at = mean, step
-        for path in sorted(run.checkpoints.glob(_waiting_name("*"))):
+        for path in run.waiting():
             with contextlib.suppress(RequestError):
                 agent = load(path)
                 step = agent.header.counters.env_steps
@@ -106,14 +99,6 @@ class Judge:
                 if step == best_at:
                     self._keep_best(agent, run.evaluation_at(step))
             path.unlink(missing_ok=True)
-
-    def _keep(self, env_steps: int) -> None:
-        """Give the agent just saved as the last one a second name, until its result is known."""
-        kept = self._run.checkpoints / _waiting_name(f"{env_steps:09d}")
-        # Without a file it still is measured, if nothing happens to the run before it is.
-        if self._run.last.exists() and not kept.exists():
-            with contextlib.suppress(OSError):
-                alias(self._run.last, kept)
 
     def _keep_best(self, agent: Checkpoint, result: Evaluation | None) -> None:
         path = self._run.best
@@ -141,7 +126,7 @@ class Judge:
             self._keep_best(agent, result)
         # Only now is the result on disk as well as the agent.
         self._records.flush(env_steps)
-        (self._run.checkpoints / _waiting_name(f"{env_steps:09d}")).unlink(missing_ok=True)
+        self._run.waiting_checkpoint(env_steps).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _naming_the_step(self) -> Iterator[None]:

@@ -123,5 +123,5 @@ def _recorded(run: Path) -> Holder | None:
     try:
         found = json.loads(_record_file(run).read_text(encoding="utf-8"))
         return Holder(pid=int(found["pid"]), host=str(found["host"]), since=str(found["since"]))
-    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return None

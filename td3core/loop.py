@@ -32,7 +32,13 @@ from td3core.keeper import SLACK
 from td3core.lock import RunLock
 from td3core.recorder import Report
 from td3core.replay import make_memory
-from td3core.resumption import choose_checkpoint, lengthened, pending_changes, require_same_sizes
+from td3core.resumption import (
+    choose_checkpoint,
+    lengthened,
+    pending_changes,
+    place_of,
+    require_same_sizes,
+)
 from td3core.runs import RunDirectory
 from td3core.soundness import DivergedError
 from td3core.trainer import Trainer
@@ -48,6 +54,8 @@ class Beginning:
     tunables: Tunables
     directory: Callable[[], RunDirectory]
     """Opens or makes the folder. Called last: a request that cannot be met leaves no trace."""
+    came: str = ""
+    """How it came to begin after ``saved``: ``resume`` or ``branch``."""
     saved: Checkpoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
     differs: tuple[str, ...] = ()
@@ -67,11 +75,16 @@ def train(
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     """
 
-    def begin() -> Beginning:
+    def begin(held: ExitStack) -> Beginning:
+        def make() -> RunDirectory:
+            made = RunDirectory.create(runs_dir, config, tunables)
+            held.enter_context(RunLock(made.path))
+            return made
+
         return Beginning(
             config=config,
             tunables=tunables,
-            directory=lambda: RunDirectory.create(runs_dir, config, tunables),
+            directory=make,
             schedule=Schedule(schedule),
         )
 
@@ -87,19 +100,23 @@ def resume(
     length of the whole run.
     """
 
-    def begin() -> Beginning:
+    def begin(held: ExitStack) -> Beginning:
+        # Nobody may write to a run between the look at it and its going on.
+        held.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
         saved, differs = choose_checkpoint(directory)
         directory = lengthened(directory, saved, steps)
 
         def reopen() -> RunDirectory:
-            directory.take_up(saved.header.counters.env_steps if saved else 0)
+            reached, unlogged = (0, False) if saved is None else place_of(saved)
+            directory.take_up(reached, unlogged=unlogged)
             return directory
 
         return Beginning(
             config=directory.config,
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
+            came="resume",
             saved=saved,
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
             differs=differs,
@@ -120,26 +137,31 @@ def branch(
     The checkpoint's run is left as it is.
     """
 
-    def begin() -> Beginning:
+    def begin(held: ExitStack) -> Beginning:
         saved, config, tunables = branched(checkpoint, values)
 
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(saved))
+            held.enter_context(RunLock(made.path))
             made.adopt_memory(memory_beside(checkpoint))
             return made
 
-        return Beginning(config=config, tunables=tunables, directory=make, saved=saved)
+        return Beginning(
+            config=config, tunables=tunables, directory=make, came="branch", saved=saved
+        )
 
     return _conduct(begin, control, report)
 
 
-def _conduct(begin: Callable[[], Beginning], control: Control, report: Report) -> Ended | Failed:
+def _conduct(
+    begin: Callable[[ExitStack], Beginning], control: Control, report: Report
+) -> Ended | Failed:
     """Make a run of a beginning, and see it through."""
     outcome: Ended | Failed
     trainer = None
     with ExitStack() as held:
         try:
-            trainer = _prepare(begin(), control, report, held)
+            trainer = _prepare(begin(held), control, report, held)
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=str(problem), details="", request=True)
@@ -167,12 +189,11 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
     held.enter_context(threadpool_limits(1, user_api="blas"))
     fleet = held.enter_context(Fleet(config, info))
     directory = how.directory()
-    held.enter_context(RunLock(directory.path))
     trainer = Trainer(directory, how.tunables, control, report, info, memory, fleet, how.schedule)
     held.callback(trainer.close)
     trainer.differs.extend(how.differs)
     if how.saved is not None:
-        trainer.go_on_from(how.saved)
+        trainer.go_on_from(how.saved, came=how.came)
     return trainer
 
 

@@ -6,6 +6,7 @@ than the ring's ``slack`` is added between two of them. Check sums, kept in the 
 later whether the file still holds what it held then.
 """
 
+import contextlib
 import os
 import zlib
 from pathlib import Path
@@ -57,8 +58,9 @@ class MemoryFile:
         filled = min(stored, ring)
         wanted = filled * memory.rows.shape[1] * memory.rows.itemsize
         try:
-            with self._path.open("rb") as file:
-                if filled and file.readinto(_bytes_of(memory.rows[:filled])) != wanted:
+            # Without a transition yet there may be no file.
+            with self._path.open("rb") if filled else contextlib.nullcontext() as file:
+                if file is not None and file.readinto(_bytes_of(memory.rows[:filled])) != wanted:
                     raise RequestError(f"{self._path.name} is shorter than it was.")
         except OSError as problem:
             reason = problem.strerror or str(problem)
@@ -96,7 +98,9 @@ class MemoryFile:
         sampled[ring:] = True
         whole = np.flatnonzero(sampled.reshape(-1, BLOCK).all(axis=1)).tolist()
         same = len(sums) == len(self._sums) and all(self._sum(b) == sums[b] for b in whole)
-        if not same or not np.isfinite(memory.rows[places]).all():
+        # In pieces: a copy of all of it may not fit into what is left of this machine's memory.
+        pieces = (places[i : i + BLOCK] for i in range(0, len(places), BLOCK))
+        if not same or not all(np.isfinite(memory.rows[piece]).all() for piece in pieces):
             raise RequestError(f"{self._path.name} no longer holds what this checkpoint needs.")
 
 

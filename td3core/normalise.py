@@ -70,6 +70,14 @@ class Normaliser:
             f"{_PREFIX}.squares": (obs_dim,),
         }
 
+    @staticmethod
+    def possible(tensors: Mapping[str, NDArray[np.float64]]) -> bool:
+        """Say whether tensors of :meth:`state` could be those of observations in float32."""
+        count, mean, squares = (tensors[f"{_PREFIX}.{n}"] for n in ("count", "mean", "squares"))
+        largest = np.abs(mean).max(initial=0.0)
+        never_negative = count[0] >= 0 and squares.min(initial=0.0) >= 0
+        return bool(never_negative and largest <= np.finfo(np.float32).max)
+
     def _settle(self) -> None:
         # One observation has no variance; until there are two, nothing is scaled.
         variance = self._squares / self._count if self._count > 1 else np.ones_like(self._mean)

@@ -26,7 +26,7 @@ from td3core.config import (
     specs,
     to_dict,
 )
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.settings import unknown_name
 
 PLUS = " + "
@@ -124,7 +124,7 @@ def parse_preset(text: str) -> Preset:
         if "env" in found and not preset.env.strip():
             raise RequestError("env is empty; leave it out of a variant")
     except (KeyError, TypeError, ValueError, RecursionError) as problem:
-        raise RequestError(f"This is not a preset: {problem}") from problem
+        raise RequestError(f"This is not a preset: {brief(problem)}") from problem
     make_settings({**preset.values, "env": preset.env or "any"})
     return preset
 

@@ -1,14 +1,23 @@
 """What a run goes on from, and what it needs for that."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from td3core import checkpoint, journal
 from td3core.checkpoint import Checkpoint
+from td3core.config import RunConfig
 from td3core.envs import EnvInfo
 from td3core.errors import RequestError
 from td3core.journal import Change
 from td3core.runs import RunDirectory
+from td3core.saved_state import require_whole
+
+SHAPES = (
+    *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
+    *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
+)
+"""Settings that what a checkpoint holds depends on."""
 
 
 def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, ...]]:
@@ -25,25 +34,38 @@ def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, 
     refusals: list[str] = []
     for path in candidates:
         try:
-            return load_complete(path), tuple(refusals)
+            saved = load_complete(path)
+            for name in differing(saved.header.config, run.config):
+                raise RequestError(
+                    f"{name} is {getattr(run.config, name)} in run.toml, but"
+                    f" {getattr(saved.header.config, name)} in {path.name}."
+                )
+            return saved, tuple(refusals)
         except RequestError as problem:
             refusals.append(str(problem))
     if refusals:
         raise RequestError(f"{run.path.name} cannot go on: {' '.join(refusals)}")
+    if run.parent is not None:
+        raise RequestError(
+            f"{run.path.name} was interrupted before it had taken over {run.parent.checkpoint} of"
+            f" {run.parent.run}; branch from that again."
+        )
     return None, ()
+
+
+def differing(one: RunConfig, other: RunConfig) -> Iterable[str]:
+    """Return those of ``SHAPES`` in which two configurations differ."""
+    return [name for name in SHAPES if getattr(one, name) != getattr(other, name)]
 
 
 def load_complete(path: Path) -> Checkpoint:
     """Read a checkpoint that holds everything a run needs to go on.
 
     Raises:
-        RequestError: it cannot be read, or holds only the networks.
+        RequestError: it cannot be read, holds only the networks, or makes no sense.
     """
     saved = checkpoint.load(path)
-    if not saved.header.complete:
-        raise RequestError(f"{path.name} holds an exported agent: it can act, but not learn on.")
-    if "episodes.numbers" not in saved.tensors:
-        raise RequestError(f"{path.name} was saved by a TD3 Studio that could not go on from it.")
+    require_whole(saved)
     return saved
 
 
@@ -53,12 +75,13 @@ def lengthened(run: RunDirectory, saved: Checkpoint | None, steps: int | None) -
     Raises:
         RequestError: the run has come to its last step already.
     """
-    total = steps or run.config.steps
+    total = run.config.steps if steps is None else steps
     reached = saved.header.counters.env_steps if saved else 0
     ending = run.ending()
     # One that was killed in its last evaluation has come to its last step, but not to its end.
     finished = ending is not None and ending.stopped == "finished"
-    if reached >= total and (finished or reached > total):
+    # Several environments together come to a step beyond the last one.
+    if reached >= total and (finished or reached - run.config.num_envs >= total):
         raise RequestError(
             f"{run.path.name} has come to step {reached} of {total}; to go on, give it more steps."
         )
@@ -74,6 +97,11 @@ def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]
     here = [change for change in changes if change.env_steps == counters.env_steps]
     later = [change for change in changes if change.env_steps > counters.env_steps]
     return here[counters.changes :] + later
+
+
+def place_of(saved: Checkpoint) -> tuple[int, bool]:
+    """Return the step of a checkpoint, and whether it holds updates that no row is made of yet."""
+    return saved.header.counters.env_steps, bool(saved.tensors["tally.counts"].any())
 
 
 def require_same_sizes(saved: Checkpoint, info: EnvInfo) -> None:

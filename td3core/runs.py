@@ -22,7 +22,7 @@ import tomli_w
 from td3core import journal, records
 from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
 from td3core.records import Ending, Notes, Parent
@@ -46,6 +46,7 @@ def default_runs_dir() -> Path:
 
 
 TABLES = ("episodes", "training", "evaluations")
+_WAITING = "evaluating_"
 
 
 class Table:
@@ -61,7 +62,7 @@ class Table:
         self._writer = csv.DictWriter(
             self._waiting, self._written, restval="", extrasaction="ignore", lineterminator="\n"
         )
-        if not path.exists():
+        if not _columns_of(path):
             self._writer.writeheader()
 
     def add(self, row: Sequence[object]) -> None:
@@ -81,15 +82,29 @@ class Table:
             self._waiting.truncate()
 
 
+_DIGITS = 16
+"""No step has so many; Python refuses to read numbers of thousands of them."""
+
+
 def _keep_rows(path: Path, env_steps: int) -> None:
+    columns = _columns_of(path)
+    if not columns:
+        # Torn by a crash while its first line was written: there is nothing in it yet.
+        path.unlink()
+        return
+    if "env_steps" not in columns:
+        raise RequestError(
+            f"{path.parent.name}/{path.name} is damaged: its first line names no env_steps. Move"
+            " the file away to go on without it."
+        )
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         lines = file.readlines()
-    place = next(csv.reader(lines[:1]), []).index("env_steps") if lines else 0
-    kept = lines[:1]
+    place, kept = columns.index("env_steps"), lines[:1]
     for line in lines[1:]:
         # Numbers only stand before the step in every table: no field has a comma in it.
-        step = line.split(",")[place : place + 1]
-        if line.endswith("\n") and step and step[0].isdecimal() and int(step[0]) <= env_steps:
+        step = "".join(line.split(",", place + 1)[place : place + 1])
+        whole = line.endswith("\n") and step.isdecimal() and len(step) < _DIGITS
+        if whole and int(step) <= env_steps:
             kept.append(line)
     if len(kept) < len(lines):
         write_atomically(path, "".join(kept).encode())
@@ -102,7 +117,8 @@ def _columns_of(path: Path) -> tuple[str, ...]:
             first = file.readline()
     except OSError:
         return ()
-    return tuple(next(csv.reader([first]), ())) if first.endswith("\n") else ()
+    # As read_last_row and read_numbers take it: no name has a comma in it.
+    return tuple(first.rstrip("\r\n").split(",")) if first.endswith("\n") else ()
 
 
 def append_whole(path: Path, text: str) -> None:
@@ -202,7 +218,9 @@ class RunDirectory:
         except FileNotFoundError as problem:
             raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise RequestError(f"{path.name}/run.toml cannot be read: {problem}") from problem
+            raise RequestError(
+                f"{path.name}/run.toml cannot be read: {brief(problem)}"
+            ) from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:
         """Open one of the run's growing tables for writing."""
@@ -217,16 +235,20 @@ class RunDirectory:
         """Append one line to the journal."""
         append_whole(self.journal_file, json.dumps(entry) + "\n")
 
-    def rewind(self, env_steps: int) -> None:
+    def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
         """Drop all rows of the tables after this step: those of a future that did not come.
+
+        ``unlogged``: also a row of training statistics at this very step. A run that ended wrote
+        it of fewer updates than a row is made of, and they are ``unlogged`` once it goes on.
 
         Raises:
             OSError: a table cannot be written; it is as it was.
+            RequestError: a table is damaged.
         """
         for name in TABLES:
-            path = self.path / f"{name}.csv"
+            path, newest = self.path / f"{name}.csv", env_steps
             if path.exists():
-                _keep_rows(path, env_steps)
+                _keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
 
     def with_config(self, config: RunConfig) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`take_up`."""
@@ -243,29 +265,41 @@ class RunDirectory:
         try:
             shutil.copyfile(other, self.path / "replay.f32")
         except OSError as problem:
+            # It would be found without what it was to learn from.
+            shutil.rmtree(self.path, ignore_errors=True)
             raise RequestError(
                 f"The replay memory of {other.parent.name} cannot be copied:"
                 f" {problem.strerror or problem}."
             ) from problem
 
-    def take_up(self, env_steps: int) -> None:
-        """Make the run's files those of a run that goes on after this step.
+    def take_up(self, env_steps: int, *, unlogged: bool = False) -> None:
+        """Make the run's files those of a run that goes on after this step (see :meth:`rewind`).
 
         Raises:
             RequestError: the folder cannot be written.
         """
         try:
-            self.rewind(env_steps)
+            self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
             found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
             found["config"] = to_dict(self.config)
             write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
             (self.path / records.ENDING).unlink(missing_ok=True)
             self.checkpoints.mkdir(exist_ok=True)
+            self._sweep(env_steps)
         except OSError as problem:
             raise RequestError(
                 f"{self.path} cannot be written: {problem.strerror or problem}."
             ) from problem
+
+    def _sweep(self, env_steps: int) -> None:
+        """Delete what a killed process was writing, and agents that waited after this step."""
+        halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
+        # A window may be writing its notes just now.
+        halves = [path for path in halves if not path.name.startswith(f".{records.NOTES}")]
+        later = [p for p in self.waiting() if p > self.waiting_checkpoint(env_steps)]
+        for path in (*halves, *later):
+            path.unlink(missing_ok=True)
 
     def write_ending(self, values: Mapping[str, Any]) -> None:
         """Put on record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
@@ -290,6 +324,14 @@ class RunDirectory:
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""
         return step_checkpoint(self.path, env_steps)
+
+    def waiting_checkpoint(self, env_steps: int) -> Path:
+        """Return the path of an agent that waits for its evaluation; not one of :meth:`saved`."""
+        return self.checkpoints / f"{_WAITING}{env_steps:09d}{SUFFIX}"
+
+    def waiting(self) -> list[Path]:
+        """Return the agents whose evaluation is still out, by step."""
+        return sorted(self.checkpoints.glob(f"{_WAITING}*{SUFFIX}"))
 
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""

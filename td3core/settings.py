@@ -8,7 +8,7 @@ import math
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 
 Scale = Literal["linear", "log", "complement"]
 """How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
@@ -106,8 +106,9 @@ def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
     """Build the error for a name that does not exist, with the nearest ones that do."""
     name = str(name)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    shown = brief(repr(name))
     hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
-    return RequestError(f"There is no {kind} called {name!r}.{hint}")
+    return RequestError(f"There is no {kind} called {shown}.{hint}")
 
 
 def _whole(text: str) -> int:
@@ -148,5 +149,5 @@ def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
 
 
 def _refusal(item: Field[Any], value: Any) -> RequestError:
-    shown = repr(value) if isinstance(value, str) else str(value)
+    shown = brief(repr(value) if isinstance(value, str) else value)
     return RequestError(f"{item.name} cannot be {shown}; it takes {type_words_of(item)}.")

@@ -5,6 +5,9 @@ import time
 from dataclasses import asdict, replace
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
 from td3core import checkpoint, journal, products
 from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
@@ -72,6 +75,7 @@ class Trainer:
         self.env_steps = self._episodes = self._fill_until = 0
         self._changes_at, self._changes_here = 0, 0
         self._products = ""
+        self._unlogged: dict[str, NDArray[np.generic]] = {}
         self.differs: list[str] = []
         """What will not be as if the run had never been interrupted, in sentences."""
         self._pace = Pace(0)
@@ -87,8 +91,8 @@ class Trainer:
             announce=partial(self._send_progress, Phase.EVALUATING),
         )
 
-    def go_on_from(self, saved: Checkpoint) -> None:
-        """Take up a run where a checkpoint left it."""
+    def go_on_from(self, saved: Checkpoint, *, came: str) -> None:
+        """Take up a run where a checkpoint left it; the journal says how it ``came`` to that."""
         counters, tensors = saved.header.counters, saved.tensors
         self._agent.load_state(tensors, counters.updates)
         self.env_steps, self._episodes = counters.env_steps, counters.episodes
@@ -112,8 +116,12 @@ class Trainer:
                 f"The environment did not come back to where it was in episode {lost[0]}; that"
                 " begins anew. It may draw on more than its seed and the actions."
             )
-        own = saved.header.path.parent == self.directory.checkpoints
-        self._records.note("resume" if own else "branch", self.env_steps)
+        self._records.note(came, self.env_steps)
+        if self._reached(self.config.checkpoint_interval) and came == "resume":
+            self._keeper.complete_step(saved)
+        # Until it has a checkpoint of its own, a branch could not be resumed.
+        if not self.directory.last.exists():
+            self._save_last(quietly=True)
 
     def _make_alike(self, made_by: dict[str, str]) -> None:
         """Multiply as before, where that can be; say what is not as it was."""
@@ -151,6 +159,8 @@ class Trainer:
         self._judge.load_state(self.env_steps)
         self._experience.begin_episodes(self.env_steps)
         stopped = self._step_to_the_end()
+        # A run that goes on from here makes a whole row of these updates and those to come.
+        self._unlogged = self._agent.tally()
         self._log_training()
         if not stopped and self.config.eval_interval and self._judge.submitted_at != self.env_steps:
             self._evaluate()
@@ -221,10 +231,11 @@ class Trainer:
         config = self.config
         if self._reached(LOG_STEPS):
             self._log_training()
-        if self._reached(config.checkpoint_interval):
-            self._save_step()
+        # First: an agent that is the one to go on from must not wait to be evaluated unmarked.
         if learning and self._reached(config.eval_interval):
             self._evaluate()
+        if self._reached(config.checkpoint_interval):
+            self._save_step()
         if self._keeper.due:
             self._save_last(quietly=True)
         if time.perf_counter() - self._reported_at >= REPORT_S:
@@ -245,9 +256,8 @@ class Trainer:
 
     def _evaluate(self) -> None:
         agent = self._snapshot()
-        if self._keeper.last_at != self.env_steps:
-            with self._pace.stopped():
-                self._keeper.save_last(agent, quietly=True)
+        with self._pace.stopped():
+            self._keeper.save_waiting(agent)
         self._judge.submit(replace(agent, header=replace(agent.header, path=self.directory.best)))
 
     def _while_waiting(self) -> bool:
@@ -294,8 +304,9 @@ class Trainer:
 
     def _follow_schedule(self) -> None:
         """Make the live changes that are due."""
-        tunables = self._schedule.take(self.env_steps, self._agent.tunables)
-        self._change(tunables, journaled=self._schedule.journaled)
+        while self._schedule.due(self.env_steps):
+            tunables = self._schedule.take(self.env_steps, self._agent.tunables)
+            self._change(tunables, journaled=self._schedule.journaled)
 
     def _change(self, tunables: Tunables, *, journaled: bool = False) -> None:
         changed = tuple(changes(self._agent.tunables, tunables))
@@ -349,7 +360,7 @@ class Trainer:
             made_by=products.circumstances(self.config.torch_threads)
             | {"products": self._products},
         )
-        tensors = self._agent.state() | self._experience.state() | memory
+        tensors = self._agent.state() | self._unlogged | self._experience.state() | memory
         return Checkpoint(header=header, tensors=tensors)
 
     def _write(self, agent: Checkpoint) -> bool:

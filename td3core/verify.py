@@ -122,7 +122,7 @@ def _differences(one: Path, other: Path) -> list[str]:
         found.append("The counters differ.")
     tables = [
         name
-        for name in ("episodes.csv", "evaluations.csv")
+        for name in ("episodes.csv", "evaluations.csv", "training.csv")
         if _rows(one / name) != _rows(other / name)
     ]
     found += [f"{name} differs." for name in tables]

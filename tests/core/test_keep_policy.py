@@ -57,6 +57,19 @@ def test_the_checkpoints_with_the_best_evaluations_stay(runs_dir: Path, scripted
     assert steps_left(ended) == [60, 100]
 
 
+def test_what_was_just_saved_is_there_for_whoever_is_told(runs_dir: Path, scripted: Any) -> None:
+    env = rewards([5.0, 1.0, 9.0], scripted)
+    values = {"checkpoint_interval": 20, "eval_interval": 20, "eval_episodes": 1, "steps": 60}
+    missing = []
+
+    def look(event: Any) -> None:
+        if isinstance(event, Saved) and not event.path.exists():
+            missing.append(event.path)
+
+    run(runs_dir, env, learning_starts=0, keep_every=0, keep_best=1, react=look, **values)
+    assert not missing
+
+
 def test_best_and_every_nth_stay_beside_one_another(runs_dir: Path, scripted: Any) -> None:
     env = rewards([5.0, 1.0, 9.0, 2.0, 7.0, 3.0], scripted)
     values = {"checkpoint_interval": 20, "eval_interval": 20, "eval_episodes": 1, "steps": 120}

@@ -245,9 +245,10 @@ def test_the_list_tells_state_parent_name_and_note(
 def test_the_journal_is_read_without_its_damaged_lines(runs_dir: Path) -> None:
     run = create(runs_dir)
     assert run.journal() == []
-    run.note({"step": 3, "field": "tau", "old": 0.005, "new": 0.1})
+    run.note({"step": 3, "field": "tau", "new": 0.5})
     with (run.path / "journal.jsonl").open("a") as file:
         file.write("[1]\n{half\n")
+    run.note({"step": 4, "field": "tau", "new": 7.0})
     run.note({"step": 5, "event": "pause"})
     assert [entry["step"] for entry in run.journal()] == [3, 5]
 

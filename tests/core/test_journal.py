@@ -1,0 +1,126 @@
+"""The journal of a run, and the changes it schedules."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from td3core.config import Tunables
+from td3core.journal import MOST_BYTES, Change, Schedule, changes_of, forget, mend, read
+
+LINES = [
+    {"step": 3, "field": "tau", "old": 0.005, "new": 0.5, "time": "t"},
+    {"step": 4, "event": "pause", "time": "t"},
+    {"step": 9, "field": "batch_size", "old": 8, "new": 16, "time": "t"},
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a journal of three lines."""
+    path = tmp_path / "journal.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    return path
+
+
+def test_a_journal_is_read_as_it_was_written(path: Path) -> None:
+    assert read(path) == LINES
+    assert changes_of(read(path)) == [Change(3, "tau", 0.5), Change(9, "batch_size", 16)]
+    assert read(path.with_name("none.jsonl")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "[1]",
+        "{half",
+        "[" * 9000,
+        '{"step": 5}',
+        '{"step": 5, "event": 3}',
+        '{"step": -1, "event": "pause"}',
+        '{"step": 5.0, "event": "pause"}',
+        '{"step": true, "event": "pause"}',
+        '{"event": "pause"}',
+        '{"step": 5, "field": "tau"}',
+        '{"step": 5, "field": "tau", "new": 7}',
+        '{"step": 5, "field": "tau", "new": "0.5"}',
+        '{"step": 5, "field": "seed", "new": 1}',
+        '{"step": 5, "field": ["tau"], "new": 0.5}',
+        '{"step": 5, "field": "tau", "new": 1' + "0" * 5000 + "}",
+    ],
+    ids=lambda line: line[:40],
+)
+def test_a_line_that_no_run_wrote_is_left_out(path: Path, line: str) -> None:
+    path.write_text(f"{line}\n{path.read_text()}")
+    assert read(path) == LINES
+
+
+@given(data=st.data())
+def test_whatever_bytes_are_changed_only_sound_lines_are_read(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    whole = bytearray("".join(json.dumps(line) + "\n" for line in LINES).encode())
+    place = st.integers(0, len(whole) - 1)
+    for at, value in data.draw(st.lists(st.tuples(place, st.integers(0, 255)), max_size=6)):
+        whole[at] = value
+    path.write_bytes(whole)
+    for change in changes_of(read(path)):
+        assert change.env_steps >= 0
+        Tunables(**{change.name: change.new})
+
+
+def test_a_journal_too_long_for_a_person_is_not_read(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(MOST_BYTES + 1)
+    assert read(path) == []
+
+
+def test_mending_drops_only_a_torn_last_line(path: Path) -> None:
+    whole = path.read_text()
+    mend(path)
+    assert path.read_text() == whole
+    path.write_text(whole + '{"step": 12, "fie')
+    mend(path)
+    assert path.read_text() == whole
+    path.write_text("torn")
+    mend(path)
+    assert path.read_text() == ""
+    mend(path.with_name("none.jsonl"))
+    assert not path.with_name("none.jsonl").exists()
+
+
+def test_forgetting_strikes_out_later_changes_of_a_setting_and_nothing_else(path: Path) -> None:
+    forget(path, ["tau", "batch_size"], 5)
+    assert read(path) == LINES[:2]
+    forget(path, ["gamma"], 0)
+    assert read(path) == LINES[:2]
+
+
+def test_a_schedule_makes_each_change_at_its_step() -> None:
+    schedule = Schedule([Change(9, "tau", 0.3), Change(2, "tau", 0.1), Change(2, "gamma", 0.5)])
+    assert [schedule.due(step) for step in (0, 1, 2)] == [False, False, True]
+    found = schedule.take(2, Tunables())
+    assert (found.tau, found.gamma) == (0.1, 0.5)
+    assert not schedule.due(8)
+    # One that was passed is due as well: several environments step over it.
+    assert schedule.due(10)
+    assert schedule.take(10, found) == Tunables(tau=0.3, gamma=0.5)
+    assert not schedule
+
+
+def test_a_setting_that_changed_twice_at_a_step_is_changed_twice() -> None:
+    schedule = Schedule([Change(2, "tau", 0.1), Change(2, "gamma", 0.5), Change(2, "tau", 0.2)])
+    assert schedule.take(2, Tunables()) == Tunables(tau=0.1, gamma=0.5)
+    assert schedule.take(2, Tunables()) == Tunables(tau=0.2)
+
+
+def test_a_schedule_forgets_the_settings_it_is_told_to() -> None:
+    schedule = Schedule([Change(2, "tau", 0.1), Change(3, "gamma", 0.5)])
+    assert schedule.forget(["tau"])
+    assert not schedule.forget(["tau", "actor_lr"])
+    assert not schedule.due(2)
+    assert schedule.due(3)
