@@ -1,23 +1,19 @@
 """Starts the application: theme, crash hook, window."""
 
-import logging
 import signal
 import sys
-import traceback
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
+from studio.crash import CrashHook
 from studio.main_window import MainWindow
 from studio.theme import load_theme, system_theme
 from studio.worker import load_engine_in_background
 from td3core.runs import default_runs_dir
-
-log = logging.getLogger(__name__)
 
 SWITCH_INTERVAL_S = 0.0005
 """Threads take turns this often instead of every 5 ms. Without it the pure Python of the warm-up
@@ -50,7 +46,7 @@ def run(runs_dir: Path | None = None) -> int:
     app.setDesktopFileName("td3-studio")
     app.setWindowIcon(QIcon(str(files("resources") / "icons" / "td3-studio.svg")))
     window = build_window(runs_dir or default_runs_dir())
-    sys.excepthook = CrashHook(window)
+    CrashHook(window).install()
     window.show()
     turns = _let_signals_in(window)
     # After the first picture: loading torch takes a second of the interpreter's time.
@@ -69,37 +65,3 @@ def _let_signals_in(window: MainWindow) -> QTimer:
     turns.timeout.connect(lambda: None)
     turns.start(200)
     return turns
-
-
-class CrashHook:
-    """Shows what went wrong in the window instead of letting it die without a word."""
-
-    def __init__(self, window: MainWindow) -> None:
-        self._window = window
-        self._showing = False
-
-    def __call__(
-        self, kind: type[BaseException], problem: BaseException, trace: TracebackType | None
-    ) -> None:
-        """Take the place of ``sys.excepthook``."""
-        if issubclass(kind, KeyboardInterrupt):
-            self._window.close()
-            return
-        text = "".join(traceback.format_exception(kind, problem, trace))
-        log.error("unhandled exception\n%s", text)
-        sys.stderr.write(text)
-        # The dialog turns the event loop; a fault that repeats must not pile up dialogs.
-        if not self._showing:
-            self._showing = True
-            self._show(problem, text)
-            self._showing = False
-
-    def _show(self, problem: BaseException, text: str) -> None:
-        self._window.controller.save()
-        box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setWindowTitle("Something went wrong")
-        box.setText(f"{type(problem).__name__}: {problem}")
-        box.setInformativeText("A run that is going on was asked to save and is not affected.")
-        box.setDetailedText(text)
-        box.exec()

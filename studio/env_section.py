@@ -24,6 +24,7 @@ class EnvSection(QWidget):
     """
 
     remembered_changed = Signal(object)
+    sizes_changed = Signal()
 
     def __init__(self, args: Callable[[], str], parent: QWidget | None = None) -> None:
         """Take ``args``, which returns the environment arguments in the form."""
@@ -46,6 +47,7 @@ class EnvSection(QWidget):
         self._dialog = EnvCheckDialog(self)
         self._check, self._look = EnvInquiry(self), EnvInquiry(self)
         self._asked = _NOTHING
+        self._sizes: dict[str, tuple[int, int]] = {}
         self._build()
         self._connect()
 
@@ -74,6 +76,13 @@ class EnvSection(QWidget):
     def env_id(self) -> str:
         """The name in the field."""
         return self.picker.currentText().strip()
+
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """Numbers of observations and of actions, if they are known."""
+        known = find_known(self.env_id)
+        looked_up = self._sizes.get(self.env_id)
+        return looked_up or ((known.obs_dim, known.act_dim) if known else None)
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
@@ -145,6 +154,8 @@ class EnvSection(QWidget):
     def _on_looked(self, answer: dict[str, Any]) -> None:
         sizes = ("obs_dim", "act_dim", "max_episode_steps", "reward_threshold")
         facts = facts_in_words(*(answer[name] for name in sizes))
+        self._sizes[self.env_id] = (answer["obs_dim"], answer["act_dim"])
+        self.sizes_changed.emit()
         if not answer["env_args"]:
             self.picker.learn(self.env_id, facts)
         odd = answer["errors"] + answer["warnings"]

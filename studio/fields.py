@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QEvent, QLocale, QObject, Qt
-from PySide6.QtGui import QValidator
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt, SignalInstance
+from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
@@ -35,6 +35,18 @@ class NumberBox(QDoubleSpinBox):
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
+
+    def event(self, event: QEvent) -> bool:
+        """Leave Ctrl+Z to the window, unless something is being typed."""
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.matches(QKeySequence.StandardKey.Undo)
+            and self.lineEdit().text() == self.textFromValue(self.value())
+        ):
+            event.ignore()
+            return False
+        return bool(super().event(event))
 
     def textFromValue(self, value: float) -> str:  # noqa: N802
         """Show a number in as few digits as it needs."""
@@ -100,11 +112,16 @@ class Field:
     """A widget that holds one setting, whatever its kind."""
 
     def __init__(
-        self, widget: QWidget, read: Callable[[], Any], write: Callable[[Any], None]
+        self,
+        widget: QWidget,
+        read: Callable[[], Any],
+        write: Callable[[Any], None],
+        changed: SignalInstance,
     ) -> None:
         self.widget = widget
         self.read = read
         self.write = write
+        self.changed = changed
 
 
 def make_field(name: str, spec: Spec, default: Any) -> Field:
@@ -125,28 +142,34 @@ def make_field(name: str, spec: Spec, default: Any) -> Field:
 def _field_for(name: str, spec: Spec, default: Any) -> Field:
     if isinstance(default, bool):
         check = QCheckBox()
-        return Field(check, check.isChecked, check.setChecked)
+        return Field(check, check.isChecked, check.setChecked, check.toggled)
     if spec.choices:
         combo = QComboBox()
         combo.addItems(list(spec.choices))
-        return Field(combo, combo.currentText, combo.setCurrentText)
+        return Field(combo, combo.currentText, combo.setCurrentText, combo.currentTextChanged)
     if isinstance(default, int):
         spin = QSpinBox()
         spin.setRange(int(spec.low), int(min(spec.high, _LARGEST)))
         spin.setGroupSeparatorShown(True)
         spin.setSpecialValueText(spec.zero)
         spin.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
-        return Field(spin, spin.value, lambda value: spin.setValue(min(int(value), _LARGEST)))
+        return Field(
+            spin,
+            spin.value,
+            lambda value: spin.setValue(min(int(value), _LARGEST)),
+            spin.valueChanged,
+        )
     if isinstance(default, float):
         box = NumberBox(spec, whole=False)
-        return Field(box, box.value, box.setValue)
+        return Field(box, box.value, box.setValue, box.valueChanged)
     edit = QLineEdit()
     if isinstance(default, str):
-        return Field(edit, edit.text, edit.setText)
+        return Field(edit, edit.text, edit.setText, edit.textChanged)
     return Field(
         edit,
         lambda: parse_value(name, edit.text()),
         lambda value: edit.setText(", ".join(map(str, value))),
+        edit.textChanged,
     )
 
 

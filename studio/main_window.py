@@ -3,8 +3,8 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -20,28 +20,37 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.going_on import GoingOn
 from studio.live_panel import LivePanel
 from studio.messages import Banner, Log
 from studio.plots import PlotGrid
+from studio.recorded import Recorded
 from studio.replay.pane import ReplayPane
 from studio.run_controller import RunController, RunState
 from studio.run_model import RunModel
+from studio.runs_browser import RunsBrowser
 from studio.setup_panel import SetupPanel
 from studio.status_line import StatusLine
 from studio.theme import Theme, apply_theme, load_theme
+from studio.verify_dialog import VerifyDialog
 from td3core import events
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
 from td3core.runs import step_checkpoint
 
-_LAYOUT_VERSION = 1
+_LAYOUT_VERSION = 2
 _OWN = "own_environments"
+_RUNS_HEIGHT = 250
+"""Pixels for the list of runs to show some of them."""
+_SOFTER = "Branch with half the learning rates"
+_RESUME = "Go on where a run was left"
 _ACTIONS = (
     # name, text, icon, shortcut, tooltip
     ("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
     ("pause", "Pause", "pause", "Ctrl+P", "Hold the run between two steps"),
     ("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
     ("save", "Save", "content-save-outline", "Ctrl+S", "Save a checkpoint now"),
+    ("resume", "Resume", "play-outline", "Ctrl+Shift+R", _RESUME),
 )
 
 
@@ -55,15 +64,19 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = False
+        self._closing = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.live = LivePanel()
         self.setup = SetupPanel(self.live.tunables)
         self.plots = PlotGrid(self.model, theme)
+        self.setup.set_runs_dir(runs_dir)
         self.replay = ReplayPane(runs_dir)
         self.banner = Banner()
         self.log = Log(theme)
+        self.runs = RunsBrowser(runs_dir, theme)
+        self.going_on = GoingOn(self.controller, self.model, runs_dir, self)
+        self.verify = VerifyDialog(self)
         self.status = StatusLine(self.model, theme)
         self.setStatusBar(self.status)
         self._make_toolbar()
@@ -94,8 +107,13 @@ class MainWindow(QMainWindow):
         self._title.setContentsMargins(14, 0, 0, 0)
         self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         bar.addWidget(self._title)
+        self._add_action(bar, "runs", "Runs", "Ctrl+R", "Show all runs, or hide them")
         self._add_action(bar, "panels", "Panels", "", "Show or hide parts of the window")
         self._add_action(bar, "theme", "Theme", "Ctrl+D", "Switch between light and dark")
+        self._undo = QAction("Undo the last live change", self)
+        self._undo.setObjectName("undo_action")
+        self._undo.setShortcut(QKeySequence.StandardKey.Undo)
+        self.addAction(self._undo)
 
     def _add_action(self, bar: QToolBar, name: str, text: str, shortcut: str, tip: str) -> None:
         action = QAction(text, self)
@@ -134,15 +152,18 @@ class MainWindow(QMainWindow):
             "live": self._dock("live", "Live settings", _scrolling(self.live), left),
             "replay": self._dock("replay", "Replay", self.replay, right),
             "log": self._dock("log", "Log", self.log, bottom),
+            "runs": self._dock("runs", "Runs", self.runs, bottom),
         }
-        self._docks["log"].hide()
+        self.tabifyDockWidget(self._docks["log"], self._docks["runs"])
+        for name in ("log", "runs"):
+            self._docks[name].hide()
         self.panels_menu = QMenu(self)
         self.panels_menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._actions["panels"].setMenu(self.panels_menu)
         columns = [self._docks["setup"], self._docks["replay"]]
         self.resizeDocks(columns, [292, 300], Qt.Orientation.Horizontal)
         rows = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(rows, [320, 400], Qt.Orientation.Vertical)
+        self.resizeDocks(rows, [350, 370], Qt.Orientation.Vertical)
         self.resizeDocks([self._docks["log"]], [130], Qt.Orientation.Vertical)
 
     def _dock(
@@ -159,7 +180,9 @@ class MainWindow(QMainWindow):
         self._actions["pause"].triggered.connect(self._pause_or_resume)
         self._actions["stop"].triggered.connect(self.controller.stop)
         self._actions["save"].triggered.connect(self.controller.save)
+        self._actions["resume"].triggered.connect(self._resume)
         self._actions["theme"].triggered.connect(self.switch_theme)
+        self._actions["runs"].triggered.connect(self._show_or_hide_runs)
         self.controller.state_changed.connect(self._on_state)
         self.controller.state_changed.connect(self.status.show_state)
         self.controller.event_reported.connect(self.model.handle)
@@ -175,8 +198,27 @@ class MainWindow(QMainWindow):
         self.setup.refused.connect(partial(self.banner.show_message, "error"))
         self.setup.environment.remembered_changed.connect(partial(self._settings.setValue, _OWN))
         self.live.tunables_edited.connect(self._tune)
+        self._undo.triggered.connect(self.live.undo)
         self.live.refused.connect(partial(self.banner.show_message, "error"))
         self.plots.message.connect(partial(self.banner.show_message, "error"))
+        self._connect_runs()
+
+    def _connect_runs(self) -> None:
+        self.runs.refused.connect(partial(self.banner.show_message, "error"))
+        self.runs.opened.connect(self._on_run_opened)
+        self.runs.deleted.connect(self.replay.checkpoints.refresh_runs)
+        self.runs.interrupted_found.connect(self._point_out_interrupted)
+        self.runs.resume_requested.connect(self.going_on.resume)
+        self.runs.repeat_requested.connect(self.going_on.repeat_changes)
+        self.runs.verify_requested.connect(self.verify.check)
+        self.runs.view.choice_changed.connect(self._offer_to_resume)
+        self.replay.checkpoints.branch_requested.connect(self.going_on.branch)
+        self.going_on.beginning.connect(self.banner.hide)
+        self.going_on.resuming.connect(self._on_run_opened)
+        self.going_on.refused.connect(partial(self.banner.show_message, "error"))
+        self.banner.link_activated.connect(self._show_runs)
+        for told in (self.model.checkpoint_saved, self.model.evaluated, self.model.run_ended):
+            told.connect(self.runs.refresh_soon)
 
     # What a person does -------------------------------------------------------------------------
 
@@ -191,15 +233,38 @@ class MainWindow(QMainWindow):
         self.banner.hide()
         self.controller.start(config, tunables, self._runs_dir)
 
+    @Slot()
+    def _resume(self) -> None:
+        path = self._resumable()
+        if path is not None:
+            self.going_on.resume(path)
+
+    def _resumable(self) -> Path | None:
+        """Return the run on show, or else the one chosen in the list, if none is going on."""
+        if self.controller.busy:
+            return None
+        if self.model.run is not None:
+            return self.model.run
+        chosen = [row.path for row in self.runs.view.chosen() if row.summary is not None]
+        return chosen[0] if len(chosen) == 1 else None
+
+    @Slot()
+    def _offer_to_resume(self) -> None:
+        path, action = self._resumable(), self._actions["resume"]
+        action.setEnabled(path is not None)
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        what = f"Go on with {path.name} where it was left" if path else _RESUME
+        action.setToolTip(f"{what} ({keys})")
+
     @Slot(bool)
     def _make_room_for_advanced(self, shown: bool) -> None:
         docks = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(docks, [520, 200] if shown else [320, 400], Qt.Orientation.Vertical)
+        self.resizeDocks(docks, [520, 200] if shown else [350, 370], Qt.Orientation.Vertical)
 
     @Slot()
     def _pause_or_resume(self) -> None:
         if self.controller.state is RunState.PAUSED:
-            self.controller.resume()
+            self.controller.unpause()
         else:
             self.controller.pause()
 
@@ -215,6 +280,38 @@ class MainWindow(QMainWindow):
         self._dress(load_theme("light" if self._theme.dark else "dark"))
         self._settings.setValue("theme", self._theme.name)
 
+    @Slot()
+    def _show_runs(self) -> None:
+        dock = self._docks["runs"]
+        dock.show()
+        dock.raise_()
+        if dock.height() < _RUNS_HEIGHT and not dock.isFloating():
+            self.resizeDocks([dock], [_RUNS_HEIGHT], Qt.Orientation.Vertical)
+        self.runs.view.setFocus()
+
+    @Slot()
+    def _show_or_hide_runs(self) -> None:
+        if self.runs.visibleRegion().isEmpty():
+            self._show_runs()
+        else:
+            self._docks["runs"].hide()
+
+    @Slot(object)
+    def _on_run_opened(self, recorded: Recorded) -> None:
+        self.banner.hide()
+        self.model.show_recorded(recorded)
+        run = recorded.run
+        name = recorded.summary.name or run.path.name
+        self._title.setText(f"{run.config.env}  ·  {name}")
+        self.setup.welcome.hide()
+        self.replay.show_run(run)
+        self._offer_to_resume()
+
+    @Slot(int)
+    def _point_out_interrupted(self, count: int) -> None:
+        runs = "One run was" if count == 1 else f"{count} runs were"
+        self.banner.show_message("info", f'{runs} interrupted. <a href="runs">Show all runs</a>')
+
     # What the run says --------------------------------------------------------------------------
 
     @Slot(object)
@@ -223,10 +320,13 @@ class MainWindow(QMainWindow):
         steerable = state in (RunState.RUNNING, RunState.PAUSED)
         self._actions["train"].setEnabled(idle)
         self._actions["pause"].setEnabled(steerable)
-        self._actions["pause"].setText("Resume" if paused else "Pause")
+        self._actions["pause"].setText("Continue" if paused else "Pause")
         self._actions["stop"].setEnabled(steerable or state is RunState.STARTING)
         self._actions["save"].setEnabled(steerable)
         self.setup.setEnabled(idle)
+        self.runs.set_busy(not idle)
+        self.replay.checkpoints.set_busy(not idle)
+        self._offer_to_resume()
         self._show_icons()
         if idle:
             self.live.forget_requests()
@@ -238,14 +338,33 @@ class MainWindow(QMainWindow):
         self._title.setText(f"{event.config.env}  ·  {event.run.name}")
         self.setup.welcome.hide()
         self.setup.environment.remember(event.config.env)
+        self._show_settings(event)
         self.replay.set_current_run(event.run)
+        self.runs.set_training(event.run)
+
+    def _show_settings(self, event: events.Started) -> None:
+        """Show the settings of a run that did not begin with those of the form."""
+        try:
+            chosen, _ = self.setup.settings(self.live.tunables())
+        except RequestError:
+            chosen = None
+        if chosen != event.config:
+            self.setup.show_config(event.config)
+        if not self.live.pending and self.live.tunables() != event.tunables:
+            self.live.show_tunables(event.tunables)
+            self.live.forget_edits()
 
     @Slot(object)
     def _on_run_ended(self, event: events.Ended | events.Failed) -> None:
-        if isinstance(event, events.Failed):
-            saved = event.last_checkpoint
-            hint = f" The agent as it was is kept in {saved.name}." if saved else ""
-            self.banner.show_message("error", event.message + hint, event.details)
+        if not isinstance(event, events.Failed):
+            return
+        saved = event.last_checkpoint
+        if event.diverged and saved is not None:
+            softer = partial(self.going_on.branch_with_half_rates, saved)
+            self.banner.show_message("error", event.message, event.details, (_SOFTER, softer))
+            return
+        hint = f" The agent as it was is kept in {saved.name}." if saved else ""
+        self.banner.show_message("error", event.message + hint, event.details)
 
     @Slot(object)
     def _on_saved(self, event: events.Saved) -> None:
@@ -271,7 +390,7 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        for part in (self.plots, self.status, self.log, self.setup):
+        for part in (self.plots, self.status, self.log, self.setup, self.live, self.runs):
             part.set_theme(theme)
         self.replay.set_icon_colour(QColor(theme.text))
         self._show_icons()
@@ -287,6 +406,7 @@ class MainWindow(QMainWindow):
             theme.icon("weather-sunny" if theme.dark else "weather-night")
         )
         self._actions["theme"].setText("Light" if theme.dark else "Dark")
+        self._actions["runs"].setIcon(theme.icon("format-list-bulleted"))
         self._actions["panels"].setIcon(theme.icon("view-dashboard-outline"))
 
     def _restore_layout(self) -> None:
@@ -312,8 +432,24 @@ class MainWindow(QMainWindow):
         self._settings.setValue("layout", self.saveState(_LAYOUT_VERSION))
         self.setup.environment.close_helpers()
         self.replay.close_player()
+        self.runs.close_errands()
+        self.going_on.stop()
+        self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Once on show, look for runs that were cut short."""
+        super().showEvent(event)
+        if not self._looked_for_interrupted:
+            self._looked_for_interrupted = True
+            QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """See what other programs did to the runs meanwhile."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.runs.refresh_soon()
 
     def leave(self) -> None:
         """Save, end and close without asking, for when the system wants the program gone."""

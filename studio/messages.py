@@ -1,9 +1,10 @@
 """How the window speaks: a banner for what needs attention, a log for everything."""
 
+from collections.abc import Callable
 from datetime import datetime
 from html import escape
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
@@ -21,6 +22,8 @@ from studio.theme import Theme
 class Banner(QFrame):
     """One sentence above the plots; stays until closed or replaced."""
 
+    link_activated = Signal(str)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
@@ -28,9 +31,18 @@ class Banner(QFrame):
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._text.linkActivated.connect(self.link_activated)
         self._copy = QPushButton("Copy details")
         self._copy.setObjectName("banner_copy_button")
+        self._act = QPushButton()
+        self._act.setObjectName("banner_action_button")
+        self._act.clicked.connect(self._do)
+        self._deed: Callable[[], object] | None = None
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))
         close = QToolButton()
         close.setText("✕")
@@ -40,6 +52,7 @@ class Banner(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 5, 5, 5)
         layout.addWidget(self._text, 1)
+        layout.addWidget(self._act)
         layout.addWidget(self._copy)
         layout.addWidget(close)
         self.hide()
@@ -49,15 +62,34 @@ class Banner(QFrame):
         """The sentence on show."""
         return self._text.text()
 
-    def show_message(self, level: str, text: str, details: str = "") -> None:
-        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``."""
+    def show_message(
+        self,
+        level: str,
+        text: str,
+        details: str = "",
+        offer: tuple[str, Callable[[], object]] | None = None,
+    ) -> None:
+        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``.
+
+        ``offer`` is a button: what it says, and what it does.
+        """
         self._text.setText(text)
+        self._act.setText(offer[0] if offer else "")
+        self._act.setVisible(offer is not None)
+        self._deed = offer[1] if offer else None
         self._details = f"{text}\n\n{details}"
         self._copy.setVisible(bool(details))
         self.setProperty("level", level)
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+
+    @Slot()
+    def _do(self) -> None:
+        deed = self._deed
+        self.hide()
+        if deed is not None:
+            deed()
 
 
 class Log(QPlainTextEdit):

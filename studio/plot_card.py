@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.past_curves import PastCurves
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
@@ -32,6 +33,10 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 
 _STRIPES = 24
 """Stripes across a plot in which curves that lie on one another take turns."""
+
+
+_NOTE_HEIGHT = 0.05
+"""Share of a plot's height that a mark for a pause or the like takes, at the bottom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +79,20 @@ class PlotCard(QWidget):
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
         self._items = {curve: self._make_item(curve) for curve in curves}
+        self._past = PastCurves(self.plot, curves)
         self._hint = QLabel(empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.level = Level()
         self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
+        self.notes = pg.VTickGroup(yrange=(0.0, _NOTE_HEIGHT))
         self._hair = pg.InfiniteLine(angle=90, movable=False)
         self._hair.hide()
         # A goal far above what is reached must not squeeze the curves to the bottom.
         self.plot.addItem(self.level, ignoreBounds=True)
         self.plot.addItem(self.marks, ignoreBounds=True)
+        self.plot.addItem(self.notes, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = QLabel()
         self._legend.setProperty("role", "legend")
@@ -169,12 +177,22 @@ class PlotCard(QWidget):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(
-        self, curves: Sequence[tuple[Curve, Series]], marks: Sequence[float], steps: int
+        self,
+        curves: Sequence[tuple[Curve, Series]],
+        marks: Sequence[float],
+        steps: int,
+        past: Sequence[Series] = (),
+        notes: Sequence[float] = (),
     ) -> None:
-        """Draw what is in view of each curve, and a mark at each of these steps."""
+        """Draw what is in view of each curve, and a mark at each of these steps.
+
+        ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
+        ``notes`` are steps that get a small mark at the bottom.
+        """
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
+        self._past.draw(past, low, high, points)
         drawn: list[Curve] = []
         for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
@@ -185,6 +203,7 @@ class PlotCard(QWidget):
                 drawn.append(curve)
         self._show_axes(bool(drawn))
         self.marks.setXVals(list(marks))
+        self.notes.setXVals(list(notes))
         self._drawn = drawn
         self._legend.setText(self._legend_text(drawn))
         if steps:
@@ -223,7 +242,9 @@ class PlotCard(QWidget):
                 item.setSymbolSize(3 if curve.style == "dots" else 6)
                 item.setSymbolBrush(colour)
                 item.setSymbolPen(None)
+        self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
+        self.notes.setPen(pg.mkPen(theme.muted, width=1))
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
         self.level.set_colour(theme.muted)
         for button, icon in self._tools.items():
@@ -235,6 +256,8 @@ class PlotCard(QWidget):
             f'<span style="color:{getattr(self._theme, c.colour)}">●</span> {c.label}'
             for c in curves
         ]
+        if self._past.shown:
+            parts.append("· faint: parent")
         return " ".join(parts)
 
     @Slot(bool)
@@ -249,7 +272,7 @@ class PlotCard(QWidget):
         x: float,
         values: Sequence[tuple[Curve, float]],
         marker: Marker | None,
-        note: str = "",
+        remarks: Sequence[str] = (),
     ) -> None:
         """Show the crosshair at ``x``, and beside it the values there."""
         self._hair.setPos(x)
@@ -261,8 +284,7 @@ class PlotCard(QWidget):
             for curve, value in values
             if math.isfinite(value)
         ]
-        if note:
-            lines.append(note)
+        lines += remarks
         if marker is not None:
             lines.append(f'<span style="color:{self._theme.marker}">┊</span> {marker.text}')
         self._readout.setText("<br>".join(lines))

@@ -10,12 +10,19 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.plot_card import Curve, PlotCard
+from studio.recorded import Curves
 from studio.run_model import Marker, RunModel
 from studio.series import Series
 from studio.theme import Theme
 
+HasCurves = RunModel | Curves
+
 REDRAW_MS = 100
 """At most one redraw in this time: ten a second look alive and leave the run its processor."""
+
+
+_NOTES = 4
+"""Remarks of the journal in one read-out; a crowd of them would hide the curves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +32,7 @@ class PlotSpec:
     name: str
     title: str
     help: str
-    series: Callable[[RunModel], Series]
+    series: Callable[[HasCurves], Series]
     curves: tuple[Curve, ...]
     log_button: bool = False
     empty: str = "No updates yet"
@@ -37,7 +44,7 @@ PLOTS = (
         title="Return",
         help="Sum of rewards of each episode. Episodes are played with exploration noise,"
         " evaluations without.",
-        series=lambda model: model.episodes,
+        series=lambda curves: curves.episodes,
         curves=(
             Curve("return", "episode", "curve_raw", style="dots"),
             Curve("smoothed", "mean of 20", "curve_1"),
@@ -50,7 +57,7 @@ PLOTS = (
         title="Q values",
         help="Mean value of the sampled actions by each critic, and the target both learn."
         " Q₁ and Q₂ drifting far above what episodes return is overestimation.",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(
             Curve("q1", "Q₁", "curve_1"),
             Curve("q2", "Q₂", "curve_2", style="stripes"),
@@ -61,7 +68,7 @@ PLOTS = (
         name="plot_critic_loss",
         title="Critic losses",
         help="Mean squared distance of each critic to the target, (Q − y)².",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(
             Curve("critic1_loss", "Q₁", "curve_1"),
             Curve("critic2_loss", "Q₂", "curve_2"),
@@ -72,10 +79,15 @@ PLOTS = (
         name="plot_actor_loss",
         title="Actor loss",
         help="−mean Q₁(s, π(s)): falls as the critic likes the actor's actions better.",
-        series=lambda model: model.training,
+        series=lambda curves: curves.training,
         curves=(Curve("actor_loss", "actor", "curve_1"),),
     ),
 )
+
+
+def _series_of(curves: HasCurves, plot: PlotSpec, curve: Curve) -> Series:
+    # Evaluations are a series of their own, never part of the training curve.
+    return curves.evaluations if curve.column == "mean" else plot.series(curves)
 
 
 class PlotGrid(QWidget):
@@ -119,6 +131,7 @@ class PlotGrid(QWidget):
         self._timer.timeout.connect(self._redraw)
         model.curves_changed.connect(self._redraw_later)
         model.run_started.connect(self._start_over)
+        model.run_opened.connect(self._start_over)
         self.set_theme(theme)
 
     @property
@@ -162,6 +175,7 @@ class PlotGrid(QWidget):
         if not self.isVisible():
             return
         steps = [float(marker.env_steps) for marker in self._model.markers]
+        noted = [float(note.env_steps) for note in self._model.notes]
         config = self._model.config
         if self._following:
             next(iter(self._cards.values())).show_steps_to(self._last_step())
@@ -171,18 +185,21 @@ class PlotGrid(QWidget):
             if self._following:
                 card.follow()
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
-            card.draw(sources, steps, config.steps if config else 0)
+            past = self._model.past
+            before = [_series_of(past, plot, curve) for curve in plot.curves] if past else []
+            card.draw(sources, steps, config.steps if config else 0, before, noted)
         self._show_values_at(self._hovered)
 
     def _last_step(self) -> float:
         """Return the last step that any curve has come to."""
         model = self._model
-        shown = (model.episodes, model.training, model.evaluations)
+        shown = [model.episodes, model.training, model.evaluations]
+        if model.past is not None:
+            shown += [model.past.episodes, model.past.training, model.past.evaluations]
         return max((series.column("env_steps")[-1] for series in shown if len(series)), default=0.0)
 
     def _source(self, plot: PlotSpec, curve: Curve) -> Series:
-        # Evaluations are a series of their own, never part of the training curve.
-        return self._model.evaluations if curve.column == "mean" else plot.series(self._model)
+        return _series_of(self._model, plot, curve)
 
     @Slot(object)
     def _show_values_at(self, point: QPointF | None) -> None:
@@ -200,16 +217,23 @@ class PlotGrid(QWidget):
                 row = source.nearest(x)
                 if row is not None:
                     values.append((curve, float(source.column(curve.column)[row])))
-            note = self._success_near(x) if plot.name == "plot_return" else ""
-            card.show_readout(x, values, self._marker_near(card.plot, x), note)
+            remarks = self._success_near(x) if plot.name == "plot_return" else []
+            remarks += self._notes_near(card.plot, x)
+            card.show_readout(x, values, self._marker_near(card.plot, x), remarks)
 
-    def _success_near(self, x: float) -> str:
+    def _success_near(self, x: float) -> list[str]:
         """Say how many episodes of the evaluation at ``x`` reached the environment's threshold."""
         row = self._model.evaluations.nearest(x)
         success = math.nan if row is None else self._model.evaluations.column("success")[row]
         if math.isnan(success) or self._model.reward_threshold is None:
-            return ""
-        return f"{success:.0%} of its episodes reach {self._model.reward_threshold:g}"
+            return []
+        return [f"{success:.0%} of its episodes reach {self._model.reward_threshold:g}"]
+
+    def _notes_near(self, plot: pg.PlotWidget, x: float) -> list[str]:
+        """Return what was done to the run within a few pixels of ``x``, the last few things."""
+        reach = 6 * plot.getViewBox().viewPixelSize()[0]
+        near = [note for note in self._model.notes if abs(note.env_steps - x) <= reach]
+        return [note.text for note in near[-_NOTES:]]
 
     def _marker_near(self, plot: pg.PlotWidget, x: float) -> Marker | None:
         """Return the live change within a few pixels of ``x``."""

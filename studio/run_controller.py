@@ -1,14 +1,17 @@
 """Owns one run at a time: its QThread, its Control and the state it is in."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal, Slot
 
-from studio.worker import Worker
+from studio.worker import Branch, Job, NewRun, ResumedRun, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.control import Control
 from td3core.events import Phase, Progress
+from td3core.journal import Change
 
 
 class RunState(StrEnum):
@@ -44,8 +47,27 @@ class RunController(QObject):
         """True from the start of a run until its thread has ended."""
         return self._state is not RunState.IDLE
 
-    def start(self, config: RunConfig, tunables: Tunables, runs_dir: Path) -> None:
+    def start(
+        self,
+        config: RunConfig,
+        tunables: Tunables,
+        runs_dir: Path,
+        schedule: Sequence[Change] = (),
+    ) -> None:
         """Start a run in a thread of its own. Ignored while another one lives."""
+        self._begin(
+            NewRun(config=config, tunables=tunables, runs_dir=runs_dir, schedule=tuple(schedule))
+        )
+
+    def resume(self, run: Path, steps: int | None = None) -> None:
+        """Go on with a run, perhaps to another last step. Ignored while another one lives."""
+        self._begin(ResumedRun(run=run, steps=steps))
+
+    def branch(self, checkpoint: Path, values: Mapping[str, Any], runs_dir: Path) -> None:
+        """Start a new run out of a checkpoint. Ignored while another one lives."""
+        self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
+
+    def _begin(self, job: Job) -> None:
         if self._state is not RunState.IDLE:
             return
         self._set_state(RunState.STARTING)
@@ -54,7 +76,7 @@ class RunController(QObject):
         self._thread.setObjectName("training")
         # Torch and the environments need more than the 512 KiB some systems give a thread.
         self._thread.setStackSize(16 * 1024 * 1024)
-        self._worker = Worker(config, tunables, self._control, runs_dir)
+        self._worker = Worker(job, self._control)
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.event_reported.connect(self._on_event)
@@ -67,7 +89,7 @@ class RunController(QObject):
         if self._control and self._state is RunState.RUNNING:
             self._control.pause()
 
-    def resume(self) -> None:
+    def unpause(self) -> None:
         """Let a paused run go on."""
         if self._control and self._state is RunState.PAUSED:
             self._control.resume()
@@ -83,6 +105,13 @@ class RunController(QObject):
         """Ask for a checkpoint."""
         if self._control:
             self._control.save()
+
+    def end_now(self, patience_ms: int) -> None:
+        """Let the run save and end, and wait for that: the process is about to be gone."""
+        thread, control = self._thread, self._control
+        if thread is not None and control is not None and thread is not QThread.currentThread():
+            control.stop()
+            thread.wait(patience_ms)
 
     def tune(self, tunables: Tunables) -> int | None:
         """Ask for new live settings; return the revision to wait for, ``None`` without a run."""

@@ -71,6 +71,11 @@ class Series:
         self._cells[:, :, : self._size] = merged
         self.rows_each *= 2
 
+    def keep_to(self, last: float) -> None:
+        """Drop the rows after this x, and with the first of them the cell it is in."""
+        self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
+        self._waiting = self._waiting[self._waiting[:, 0] <= last]
+
     def column(self, name: str) -> Numbers:
         """Return one column, of a cell its mean, or its last x; valid until the next append."""
         index = self.columns.index(name)

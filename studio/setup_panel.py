@@ -1,6 +1,7 @@
 """What to train: environment, preset, seed, length, and all fixed settings under Advanced."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
@@ -16,11 +17,13 @@ from PySide6.QtWidgets import (
 )
 from superqt import QCollapsible
 
+from studio.disk_line import DiskLine
 from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
+from td3core.errors import RequestError
 from td3core.presets import PLUS, Preset, load_presets
 
 FIRST_ENV = "BipedalWalker-v3"
@@ -32,6 +35,11 @@ WELCOME = (
 )
 
 _WIDE = ("env_args",)
+_ON_DISK = (
+    *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
+    *("eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
+)
+"""Settings that what a run takes on disk depends on."""
 _OWN_PLACE = ("env", "preset", "seed", "steps")
 
 
@@ -59,6 +67,8 @@ class SetupPanel(QWidget):
         self._menu.presets_changed.connect(self._reload_presets)
         self._menu.refused.connect(self.refused)
         self._about = _note("")
+        self._runs_dir: Path | None = None
+        self.disk = DiskLine()
         self._fields = {
             name: make_field(name, spec, default(name))
             for name, spec in specs(RunConfig)
@@ -82,6 +92,11 @@ class SetupPanel(QWidget):
         self._variant.currentTextChanged.connect(self._on_preset)
         self._env.setCurrentText(FIRST_ENV)
         self._on_env(FIRST_ENV)
+        for name, field in self._fields.items():
+            if name in _ON_DISK:
+                field.changed.connect(self._show_disk)
+        self.environment.sizes_changed.connect(self._show_disk)
+        self._show_disk()
 
     def _build(self) -> None:
         layout = QVBoxLayout(self)
@@ -119,6 +134,7 @@ class SetupPanel(QWidget):
         for name in ("seed", "steps"):
             form.addRow(_label(name), self._fields[name].widget)
         layout.addLayout(form)
+        layout.addWidget(self.disk)
         layout.addWidget(self._advanced())
         layout.addStretch(1)
 
@@ -157,6 +173,21 @@ class SetupPanel(QWidget):
         self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
         self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
         self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
+
+    def set_runs_dir(self, path: Path) -> None:
+        """Look here for the room that a run will need."""
+        self._runs_dir = path
+        self._show_disk()
+
+    @Slot()
+    def _show_disk(self) -> None:
+        """Say what the run will take on disk, as far as the form makes sense."""
+        try:
+            config, _ = self.settings(Tunables())
+        except RequestError:
+            self.disk.show_nothing()
+            return
+        self.disk.show_run(config, self.environment.sizes, self._runs_dir)
 
     def _offer_environments(self) -> None:
         self.environment.show_environments(preset.env for preset in self._presets.values())
@@ -224,6 +255,7 @@ class SetupPanel(QWidget):
             if name != "seed" and (name != "env_args" or name in values):
                 self._write(field, values.get(name, default(name)))
         self.live_defaults_changed.emit(self.chosen_tunables())
+        self._show_disk()
 
     def _chosen(self) -> list[Preset]:
         """Return the preset and the variant chosen, in the order they are laid on."""
@@ -240,6 +272,18 @@ class SetupPanel(QWidget):
         """Return the live settings that preset and variant start with."""
         values = self._chosen_values()
         return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
+
+    def show_config(self, config: RunConfig) -> None:
+        """Show the settings of a run in place of those that were chosen."""
+        self._env.setCurrentText(config.env)
+        self._on_env(config.env)
+        presets = config.preset.split(PLUS)
+        for combo, otherwise in ((self._preset, NO_PRESET), (self._variant, AS_PUBLISHED)):
+            known = [name for name in presets if combo.findText(name) >= 0]
+            combo.setCurrentText(known[0] if known else otherwise)
+        for name, field in self._fields.items():
+            self._write(field, getattr(config, name))
+        self._show_disk()
 
     @staticmethod
     def _write(field: Field, value: Any) -> None:

@@ -37,6 +37,7 @@ class StatusLine(QStatusBar):
         model.status_changed.connect(self._refresh)
         model.run_started.connect(self._refresh)
         model.run_ended.connect(self._refresh)
+        model.run_opened.connect(self._refresh)
         self._refresh()
 
     def set_theme(self, theme: Theme) -> None:

@@ -37,11 +37,18 @@ class Theme:
     curve_eval: str
     marker: str
 
-    def icon(self, name: str, colour: str | None = None) -> QIcon:
-        """Return a Material Design icon in the theme's text colour, or another one."""
+    def icon(self, name: str, colour: str | None = None, *, selected: str | None = None) -> QIcon:
+        """Return a Material Design icon in the theme's text colour, or another one.
+
+        ``selected`` is its colour in a row that is selected, if that differs.
+        """
+        colour = colour or self.text
         # The colour of disabled icons has to be given, or they look enabled.
         found: QIcon = qtawesome.icon(
-            f"mdi6.{name}", color=colour or self.text, color_disabled=self.muted
+            f"mdi6.{name}",
+            color=colour,
+            color_disabled=self.muted,
+            color_selected=selected or colour,
         )
         return found
 

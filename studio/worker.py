@@ -3,15 +3,49 @@
 import importlib
 import threading
 import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from td3core.config import RunConfig, Tunables
 from td3core.control import Control
 from td3core.events import Failed
+from td3core.journal import Change
 
 _LOOP = "td3core.loop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run from its first step; ``schedule`` are live changes made at their steps."""
+
+    config: RunConfig
+    tunables: Tunables
+    runs_dir: Path
+    schedule: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedRun:
+    """A run that goes on where it was left; ``steps`` is its new length, if it gets one."""
+
+    run: Path
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A new run with all that a checkpoint holds, but for these settings."""
+
+    checkpoint: Path
+    values: Mapping[str, Any]
+    runs_dir: Path
+
+
+Job = NewRun | ResumedRun | Branch
 
 
 class Worker(QObject):
@@ -20,27 +54,34 @@ class Worker(QObject):
     event_reported = Signal(object)
     finished = Signal()
 
-    def __init__(
-        self, config: RunConfig, tunables: Tunables, control: Control, runs_dir: Path
-    ) -> None:
+    def __init__(self, job: Job, control: Control) -> None:
         super().__init__()
-        self._config, self._tunables = config, tunables
-        self._control, self._runs_dir = control, runs_dir
+        self._job, self._control = job, control
 
     @Slot()
     def run(self) -> None:
         """Train until the run ends. Called once, by the thread's ``started``."""
         try:
-            # Here, not at the top: this is what loads torch, and the window must not wait for it.
-            from td3core.loop import train
-
-            train(self._config, self._tunables, self._control, self._report, self._runs_dir)
+            self._do()
         except BaseException as problem:
-            # train() lets nothing escape; what is left is a torch that cannot be imported.
+            # The loop lets nothing escape; what is left is a torch that cannot be imported.
             message = f"Training could not start: {problem}"
             self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
         finally:
             self.finished.emit()
+
+    def _do(self) -> None:
+        # Here, not at the top: this is what loads torch, and the window must not wait for it.
+        from td3core import loop
+
+        control, report = self._control, self._report
+        match self._job:
+            case NewRun(config=config, tunables=tunables, runs_dir=folder, schedule=schedule):
+                loop.train(config, tunables, control, report, folder, schedule)
+            case ResumedRun(run=run, steps=steps):
+                loop.resume(run, control, report, steps=steps)
+            case Branch(checkpoint=checkpoint, values=values, runs_dir=folder):
+                loop.branch(checkpoint, values, control, report, folder)
 
     def _report(self, event: object) -> None:
         self.event_reported.emit(event)

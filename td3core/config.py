@@ -351,6 +351,26 @@ class RunConfig:
         high=1e9,
         help="Steps between saved checkpoints. 0 saves only the best and the last.",
     )
+    keep_every: int = setting(
+        1,
+        label="Keep every nth",
+        zero="none",
+        unit="checkpoints",
+        low=0,
+        high=1e9,
+        help="Of the checkpoints saved along the way every n-th stays on disk: 1 keeps them all, 0"
+        " none for its turn. The best, the last and those a person asked for always stay.",
+    )
+    keep_best: int = setting(
+        0,
+        label="Keep the best",
+        zero="none",
+        unit="checkpoints",
+        low=0,
+        high=1e9,
+        help="So many of the checkpoints saved along the way stay for the return of their"
+        " evaluation, besides every n-th. Without effect while all are kept.",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -170,6 +170,8 @@ class Failed:
     """How far the run came; ``None`` if it never started."""
     request: bool = False
     """True if the request was wrong and nothing was started."""
+    diverged: bool = False
+    """True if a number blew up: ``message`` says which and when, and the weights were not saved."""
 
     @property
     def env_steps(self) -> int:

@@ -37,7 +37,7 @@ def read(path: Path) -> list[dict[str, Any]]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    entries = (_entry(line) for line in text.split("\n"))
+    entries = (parse(line) for line in text.split("\n"))
     return [entry for entry in entries if entry is not None]
 
 
@@ -108,8 +108,8 @@ class Schedule:
         return fewer
 
 
-def _entry(line: str) -> dict[str, Any] | None:
-    """Return a line if it is one that a run wrote."""
+def parse(line: str) -> dict[str, Any] | None:
+    """Return what a line says, ``None`` if no run wrote it."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

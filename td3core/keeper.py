@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core import retention
 from td3core.checkpoint import Checkpoint, write_atomically
 from td3core.errors import RequestError
 from td3core.memory_file import MemoryFile
@@ -35,6 +36,7 @@ class Keeper:
         resumable = run.config.keep_replay
         self._file = MemoryFile(run.path / "replay.f32", memory) if resumable else None
         self._renew_at = memory.slack // 2
+        self._asked: set[int] = set()
         self._safe: int | None = None
         """Transitions that had been stored when ``last`` was last saved."""
 
@@ -76,7 +78,10 @@ class Keeper:
         # Rows up to here have to be there when the run goes on from here.
         self._records.flush(env_steps)
         last = replace(agent, header=replace(agent.header, path=self._run.last))
-        return self._noted(agent, self._records.save_agent(last, env_steps, quietly=quietly))
+        saved = self._records.save_agent(last, env_steps, quietly=quietly)
+        if not quietly:
+            self._clear_out(env_steps)
+        return self._noted(agent, saved)
 
     def save_waiting(self, agent: Checkpoint) -> None:
         """Save an agent that is about to be evaluated, first under a name that says so.
@@ -92,22 +97,44 @@ class Keeper:
             renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
             self._noted(agent, renamed)
 
-    def save_step(self, agent: Checkpoint) -> bool:
-        """Save an agent to stay; it is the one to go on from as well."""
+    def save_step(self, agent: Checkpoint, *, asked: bool = False) -> bool:
+        """Save an agent to stay, as far as it is to; it is the one to go on from as well.
+
+        ``asked`` says that a person wants it: that one stays in any case.
+        """
         env_steps = agent.header.counters.env_steps
+        if asked:
+            self._asked.add(env_steps)
+        elif not retention.may_stay(self._run.config, env_steps):
+            return self.save_last(agent, quietly=False)
         path = self._run.step_checkpoint(env_steps)
         self._records.flush(env_steps)
         named = replace(agent, header=replace(agent.header, path=path))
         if not self._records.save_agent(named, env_steps):
             return False
         renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
+        self._clear_out(env_steps, newest=path)
         return self._noted(agent, renamed)
+
+    def _clear_out(self, env_steps: int, newest: Path | None = None) -> None:
+        """Delete the step checkpoints that are not to stay; the newest waits for the next."""
+        run = self._run
+        if retention.keeps_all(run.config):
+            return
+
+        def delete() -> None:
+            for path in retention.superfluous(run, self._asked):
+                if path != newest:
+                    path.unlink(missing_ok=True)
+
+        self._records.write("the folder of checkpoints", env_steps, delete)
 
     def complete_step(self, saved: Checkpoint) -> None:
         """Give the agent to go on from the name it was to stay under, if a crash prevented that."""
         env_steps, path = saved.header.counters.env_steps, saved.header.path
         wanted = self._run.step_checkpoint(env_steps)
-        if path == self._run.last and not wanted.exists():
+        stays = retention.may_stay(self._run.config, env_steps)
+        if path == self._run.last and stays and not wanted.exists():
             self._records.write(wanted.name, env_steps, lambda: alias(path, wanted))
 
     def _noted(self, agent: Checkpoint, saved: bool) -> bool:

@@ -40,6 +40,7 @@ from td3core.resumption import (
     require_same_sizes,
 )
 from td3core.runs import RunDirectory
+from td3core.soundness import DivergedError
 from td3core.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -202,4 +203,6 @@ def _failure(problem: Exception, trainer: Trainer | None) -> Failed:
     if trainer is None:
         return Failed(message=text, details=details)
     trainer.rescue(problem)
-    return Failed(message=text, details=details, ending=trainer.ending("failed"))
+    diverged = isinstance(problem, DivergedError)
+    ending = trainer.ending("failed")
+    return Failed(message=text, details=details, ending=ending, diverged=diverged)

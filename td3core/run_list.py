@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from td3core import lock
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.records import Ending, Parent, State
 from td3core.runs import RunDirectory
-from td3core.tables import read_last_row
+from td3core.tables import read_last_row, read_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +40,32 @@ class Summary:
     note: str
 
 
+_opened: dict[Path, tuple[int, RunDirectory]] = {}
+
+
+def open_once(path: Path) -> RunDirectory:
+    """Open a run; its description is read again only if it has changed. For long lists.
+
+    Raises:
+        RequestError: as :meth:`RunDirectory.open`.
+    """
+    try:
+        stamp = (path / "run.toml").stat().st_mtime_ns
+    except OSError:
+        return RunDirectory.open(path)
+    known = _opened.get(path)
+    if known is None or known[0] != stamp:
+        known = _opened[path] = (stamp, RunDirectory.open(path))
+    return known[1]
+
+
 def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
     """Yield the readable runs of a folder, newest first; others are skipped."""
     folders = [p for p in runs_dir.iterdir() if p.is_dir()] if runs_dir.is_dir() else []
     runs = []
     for folder in folders:
         try:
-            runs.append(RunDirectory.open(folder))
+            runs.append(open_once(folder))
         except RequestError:
             continue
     yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
@@ -53,12 +74,17 @@ def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
 def summarise(run: RunDirectory) -> Summary:
     """Say what has become of a run, from its records and the ends of its tables."""
     ending, notes = run.ending(), run.notes()
-    evaluations = run.evaluations()
-    means = [mean for _, mean in evaluations]
+    state = _state(run, ending)
+    evaluations = np.empty((0, 2))
+    # The record of an ending holds the figures, unless the run was resumed since.
+    if ending is None or ending.best_eval_return is None or state is not ending.state:
+        evaluations = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean"))
+    evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
+    means = [float(mean) for mean in evaluations[:, 1]]
     rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
     saved = _steps_saved(run)
     seen = [int(_number(row, "env_steps")) for row in rows]
-    env_steps = max(saved, *seen, *(steps for steps, _ in evaluations[-1:]))
+    env_steps = max(saved, *seen, *map(int, evaluations[-1:, 0]))
     wall_s = max(_number(row, "time_s") for row in rows)
     last, best = (means[-1], max(means)) if means else (None, None)
     if ending is not None:
@@ -75,7 +101,7 @@ def summarise(run: RunDirectory) -> Summary:
         env_steps=env_steps,
         last_eval_return=last,
         best_eval_return=best,
-        state=_state(run, ending),
+        state=state,
         wall_s=wall_s,
         message=ending.message if ending else "",
         parent=run.parent,

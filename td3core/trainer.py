@@ -116,7 +116,6 @@ class Trainer:
                 f"The environment did not come back to where it was in episode {lost[0]}; that"
                 " begins anew. It may draw on more than its seed and the actions."
             )
-        self._judge.load_state(self.env_steps)
         self._records.note(came, self.env_steps)
         parent = self.directory.parent
         own = parent is None or parent.env_steps < self.env_steps
@@ -159,6 +158,7 @@ class Trainer:
         )
         for message in self.differs:
             self._report(Warned(env_steps=self.env_steps, message=message))
+        self._judge.load_state(self.env_steps)
         self._experience.begin_episodes(self.env_steps)
         stopped = self._step_to_the_end()
         # A run that goes on from here makes a whole row of these updates and those to come.
@@ -279,7 +279,7 @@ class Trainer:
                 self._tune(orders.tunables, orders.revision)
             if orders.save:
                 self._records.note("save", self.env_steps)
-                self._save_step()
+                self._save_step(asked=True)
             if orders.stop:
                 self._records.note("stop", self.env_steps)
                 return True
@@ -339,10 +339,10 @@ class Trainer:
         with self._pace.stopped():
             return self._keeper.save_last(agent, quietly=quietly)
 
-    def _save_step(self) -> bool:
+    def _save_step(self, *, asked: bool = False) -> bool:
         agent = self._snapshot()
         with self._pace.stopped():
-            return self._keeper.save_step(agent)
+            return self._keeper.save_step(agent, asked=asked)
 
     def _snapshot(self) -> Checkpoint:
         """Return a copy of everything that makes the run; raise if it is not worth saving."""

@@ -3,12 +3,13 @@
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QListView,
+    QMenu,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -19,12 +20,17 @@ from td3core.errors import RequestError
 from td3core.run_list import list_runs
 from td3core.runs import RunDirectory
 
+_BRANCH = "Start a new run with all that this agent knows, and other settings"
+_NOT_WHILE_TRAINING = "Not while a run is training: stop it first"
+_CHOOSE = "Earlier runs: choose…"
+
 
 class CheckpointPanel(QWidget):
     """The list, and above it the choice of an earlier run."""
 
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
+    branch_requested = Signal(Path)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,12 +55,47 @@ class CheckpointPanel(QWidget):
         self.source.activated.connect(self._show_source)
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
         self.view.confirmed.connect(self._on_confirmed)
+        self._busy = False
+        self._asked: Path | None = None
+        self._make_menu()
         self.model.show_bundled()
 
+    def _make_menu(self) -> None:
+        self.branch_action = QAction("Branch from here…", self)
+        self.branch_action.setObjectName("branch_action")
+        self.branch_action.triggered.connect(self._branch)
+        self.menu = QMenu(self)
+        self.menu.setToolTipsVisible(True)
+        self.menu.addAction(self.branch_action)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self.show_menu)
+
+    @Slot(QPoint)
+    def show_menu(self, position: QPoint) -> None:
+        """Say what can be done with the agent at a position of the list."""
+        self._asked = _path_of(self.view.indexAt(position))
+        if self._asked is not None:
+            why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(self._asked)
+            self.branch_action.setEnabled(not why_not)
+            self.branch_action.setToolTip(why_not or _BRANCH)
+            self.menu.popup(self.view.viewport().mapToGlobal(position))
+
+    @Slot()
+    def _branch(self) -> None:
+        if self._asked is not None:
+            self.branch_requested.emit(self._asked)
+
+    def set_busy(self, busy: bool) -> None:
+        """Say whether a run is training in this window: nothing can be branched meanwhile."""
+        self._busy = busy
+
     def set_runs_dir(self, path: Path) -> None:
-        """Offer the runs of a folder."""
+        """Offer the runs of a folder. They are read once one is looked for."""
         self._runs_dir = path.absolute()
-        self.refresh_runs()
+        self._offer([])
+        if self._runs_dir.is_dir() and any(self._runs_dir.iterdir()):
+            self.source.setItemText(0, _CHOOSE)
+            self.source.setEnabled(True)
 
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run that is going on, if there is one."""
@@ -70,6 +111,7 @@ class CheckpointPanel(QWidget):
             # It is on disk already, so the listing below finds it too.
             self.set_current_run(run)
         self.model.note_saved(path, env_steps, mean_return)
+        self.model.show_size(Section.CURRENT, run)
 
     def chosen(self) -> Path | None:
         """Return the checkpoint that is selected."""
@@ -90,18 +132,21 @@ class CheckpointPanel(QWidget):
         shown = self.source.currentData()
         runs = list(list_runs(self._runs_dir)) if self._runs_dir else []
         runs = [run for run in runs if run.path != self._current]
+        self._offer(runs)
+        at = self.source.findData(shown) if shown is not None else 0
+        self.source.setCurrentIndex(max(at, 0))
+        if at < 0:
+            self._show_source()
+
+    def _offer(self, runs: list[RunDirectory]) -> None:
         self.source.clear()
-        self.source.addItem("Earlier runs: choose…" if runs else "No earlier runs", None)
+        self.source.addItem(_CHOOSE if runs else "No earlier runs", None)
         for run in runs:
             # As text: a combo box does not find other Python objects again.
             self.source.addItem(_title(run), str(run.path))
             at = self.source.count() - 1
             self.source.setItemData(at, str(run.path), Qt.ItemDataRole.ToolTipRole)
         self.source.setEnabled(bool(runs))
-        at = self.source.findData(shown) if shown is not None else 0
-        self.source.setCurrentIndex(max(at, 0))
-        if at < 0:
-            self._show_source()
 
     @Slot()
     def _show_source(self) -> None:

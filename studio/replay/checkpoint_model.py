@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
-from td3core import checkpoint
+from td3core import checkpoint, disk
 from td3core.checkpoint import SUFFIX, Header
 from td3core.errors import RequestError
 from td3core.runs import RunDirectory
@@ -20,6 +20,7 @@ Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _HEADING, _STEP, _NAMED = -1, 0, 1
 _NAMES = ("best", "last")
+_ONLY_NETWORKS = "An exported agent holds only its networks: it can act, but not learn on"
 
 
 class Section(IntEnum):
@@ -47,6 +48,7 @@ class CheckpointModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._sections: dict[Section, list[Row]] = {section: [] for section in Section}
+        self._titles: dict[Section, str] = {}
         self._known: dict[Path, tuple[tuple[int, int], Header | str]] = {}
 
     def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
@@ -86,7 +88,26 @@ class CheckpointModel(QAbstractListModel):
         """Show the checkpoints of a run under a heading."""
         means = dict(run.evaluations()) if run else {}
         rows = [_row_of(path, means) for path in (run.saved() if run else ())]
+        self._titles[section] = title
         self._replace(section, [_heading(title), *rows])
+        if run is not None and section is Section.CURRENT:
+            self.show_size(section, run.path)
+
+    def show_size(self, section: Section, run: Path) -> None:
+        """Say in a section's heading how much room its run takes on disk."""
+        rows = self._sections[section]
+        size = disk.used_bytes(run)
+        if rows and size:
+            rows[0] = _heading(f"{self._titles[section]}  ·  {disk.in_words(size)} on disk")
+            changed = self.index(self._start(section))
+            self.dataChanged.emit(changed, changed)
+
+    def why_no_branch(self, path: Path) -> str:
+        """Say why no run can be branched from an agent; empty if one can."""
+        found = self._look_up(path)
+        if isinstance(found, str):
+            return found
+        return "" if found.complete else _ONLY_NETWORKS
 
     def show_bundled(self) -> None:
         """Show the agents that come with the program."""
@@ -101,6 +122,7 @@ class CheckpointModel(QAbstractListModel):
 
     def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
         """Add a checkpoint to the current run's section, or renew its row."""
+        self._drop_deleted()
         rows = self._sections[Section.CURRENT]
         row = _row_of(path, {} if mean_return is None else {env_steps: mean_return})
         at = bisect_left(rows, row.order, key=lambda each: each.order)
@@ -113,6 +135,16 @@ class CheckpointModel(QAbstractListModel):
         self.beginInsertRows(_ROOT, flat, flat)
         rows.insert(at, row)
         self.endInsertRows()
+
+    def _drop_deleted(self) -> None:
+        """Take out the checkpoints that the run has not kept."""
+        rows, start = self._sections[Section.CURRENT], self._start(Section.CURRENT)
+        for at in reversed(range(len(rows))):
+            path = rows[at].path
+            if path is not None and not path.exists():
+                self.beginRemoveRows(_ROOT, start + at, start + at)
+                del rows[at]
+                self.endRemoveRows()
 
     def find(self, path: Path) -> QModelIndex:
         """Return the row of a checkpoint, or an invalid index."""

@@ -23,6 +23,7 @@ from studio.replay.link import Picture
 from studio.replay.parts import describe, in_a_row, make_icon_button, make_label
 from studio.replay.player import SPEEDS, Player, State
 from studio.replay.protocol import Loaded
+from td3core.runs import RunDirectory
 
 _INVITATION = "Choose an agent below and press Play"
 _LARGEST_SEED = 2**31 - 1
@@ -54,6 +55,14 @@ class ReplayPane(QWidget):
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run that is going on, if there is one."""
         self.checkpoints.set_current_run(path)
+
+    def show_run(self, run: RunDirectory) -> None:
+        """Show the checkpoints of a run that was opened, and put its best agent on stage."""
+        self.checkpoints.set_current_run(run.path)
+        best = next((path for path in (run.best, run.last) if path.exists()), None)
+        if best is not None:
+            self.checkpoints.select(best)
+            self._load(best)
 
     def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
         """List a checkpoint that has just been written, and show it next if that is wanted."""

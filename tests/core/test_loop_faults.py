@@ -52,6 +52,7 @@ def test_a_fault_of_the_environment_ends_the_run_with_its_step_and_keeps_what_wa
     assert "Traceback" not in outcome.message
     assert told.events[-1] is outcome
     assert not outcome.request
+    assert not outcome.diverged
     assert outcome.run is not None
     assert outcome.last_checkpoint is not None
     assert checkpoint.load(outcome.last_checkpoint).header.counters.env_steps == 54
@@ -173,6 +174,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     script = Script(reward=lambda *_: 1e30)
     outcome, told = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=15, **DIVERGING)
     assert "diverged" in outcome.message
+    assert outcome.diverged
     assert "critic1_loss became inf" in outcome.message
     assert "step 50" in outcome.message
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))

@@ -172,6 +172,15 @@ def test_runs_are_listed_newest_first(runs_dir: Path) -> None:
     assert [run.path for run in list_runs(runs_dir)] == [made[i].path for i in (1, 0, 2)]
 
 
+def test_a_run_whose_description_has_changed_is_listed_as_it_is_now(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    assert [found.created for found in list_runs(runs_dir)] == [run.created]
+    dated(run, "2020-01-01T00:00:00+00:00")
+    assert [found.created for found in list_runs(runs_dir)] == ["2020-01-01T00:00:00+00:00"]
+    (run.path / "run.toml").unlink()
+    assert list(list_runs(runs_dir)) == []
+
+
 def test_a_folder_that_does_not_exist_holds_no_runs(tmp_path: Path) -> None:
     assert list(list_runs(tmp_path / "none")) == []
 

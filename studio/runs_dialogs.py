@@ -1,0 +1,120 @@
+"""What the list of runs asks and tells in windows of its own."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QFile, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QInputDialog,
+    QLabel,
+    QMessageBox,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from td3core.config import RunConfig, Tunables, default, specs
+from td3core.runs import RunDirectory
+
+
+def ask_note(parent: QWidget, name: str, note: str) -> str | None:
+    """Let a person edit the note on a run; ``None`` if they would rather not."""
+    text, agreed = QInputDialog.getMultiLineText(parent, "Note", f"Note on {name}:", note)
+    return text.strip() if agreed else None
+
+
+def delete_runs(parent: QWidget, paths: Sequence[Path]) -> list[str]:
+    """Move runs to the trash once a person agrees; return why any could not be deleted."""
+    if not _agreed(parent, f"Move {_several(paths)} to the trash?", "Move to trash"):
+        return []
+    left = [path for path in paths if not move_to_trash(path)]
+    if not left:
+        return []
+    question = (
+        f"{_several(left)} could not be moved to a trash. Delete for good?"
+        " Its agents and records cannot be brought back."
+    )
+    if not _agreed(parent, question, "Delete for good"):
+        return []
+    problems = []
+    for path in left:
+        try:
+            shutil.rmtree(path)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            problems.append(f"{path.name} cannot be deleted: {reason}.")
+    return problems
+
+
+def move_to_trash(path: Path) -> bool:
+    """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
+    # What it returns differs between success and failure; what it did does not.
+    there = path.exists()
+    QFile.moveToTrash(str(path))
+    return there and not path.exists()
+
+
+def _several(paths: Sequence[Path]) -> str:
+    return paths[0].name if len(paths) == 1 else f"{len(paths)} runs"
+
+
+def _agreed(parent: QWidget, question: str, deed: str) -> bool:
+    box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", question, parent=parent)
+    yes = box.addButton(deed, QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    box.exec()
+    return box.clickedButton() is yes
+
+
+class SettingsDialog(QDialog):
+    """Every setting a run was started with, those that differ from the default in bold."""
+
+    def __init__(self, run: RunDirectory, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runs_settings_dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(f"Settings of {run.path.name}")
+        self.resize(460, 560)
+        self.tree = QTreeWidget()
+        self.tree.setAccessibleName("Settings")
+        self.tree.setHeaderLabels(["Setting", "Value", "Default"])
+        self.tree.setRootIsDecorated(False)
+        self._fill(run)
+        for column, width in enumerate((200, 120, 90)):
+            self.tree.setColumnWidth(column, width)
+        note = QLabel("In bold: different from the default.")
+        note.setProperty("role", "muted")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.close)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.tree)
+        layout.addWidget(note)
+        layout.addWidget(buttons)
+
+    def _fill(self, run: RunDirectory) -> None:
+        for values, kind in ((run.config, RunConfig), (run.first_tunables, Tunables)):
+            for name, spec in specs(kind):
+                value = _plain(getattr(values, name))
+                usual = "" if name in ("env", "preset") else _plain(default(name))
+                item = QTreeWidgetItem([spec.label, value, usual])
+                item.setToolTip(0, f"{name}: {spec.help}")
+                if usual and value != usual:
+                    font = item.font(0)
+                    font.setBold(True)
+                    for column in (0, 1):
+                        item.setFont(column, font)
+                self.tree.addTopLevelItem(item)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

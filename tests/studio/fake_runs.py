@@ -1,0 +1,70 @@
+"""Runs on disk that nobody trained: tables, endings and notes as a run leaves them."""
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from td3core.config import make_settings
+from td3core.records import Notes, write_notes
+from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, training_columns
+
+
+def make_run(
+    runs_dir: Path,
+    env: str = "Pendulum-v1",
+    *,
+    reached: int = 1000,
+    first: int = 0,
+    stopped: str | None = "finished",
+    message: str = "",
+    created: str = "",
+    parent: tuple[str, int] | None = None,
+    name: str = "",
+    note: str = "",
+    preset: str = "",
+    **values: Any,
+) -> RunDirectory:
+    """Make a run from step ``first`` to ``reached``; without ``stopped`` it was cut short."""
+    settings = {"env": env, "preset": preset or env, "steps": 1000, **values}
+    run = RunDirectory.create(runs_dir, *make_settings(settings))
+    _write_tables(run, first, reached)
+    path = run.path / "run.toml"
+    found = tomllib.loads(path.read_text())
+    if created:
+        found["created"] = created
+    if parent is not None:
+        about = {"run": parent[0], "checkpoint": "best.safetensors", "env_steps": parent[1]}
+        found["parent"] = about
+    path.write_text(tomli_w.dumps(found))
+    if stopped is not None:
+        ending = {"stopped": stopped, "message": message, "env_steps": reached}
+        run.write_ending(ending | {"wall_s": reached / 150})
+    if name or note:
+        write_notes(run.path, Notes(name=name, note=note))
+    return RunDirectory.open(run.path)
+
+
+def return_at(step: int) -> float:
+    """Return what the episode that ends at this step brings in."""
+    return -1500.0 + 1300.0 * (1 - math.exp(-step / 400)) + 60 * math.sin(step)
+
+
+def _write_tables(run: RunDirectory, first: int, last: int) -> None:
+    training = run.table("training", training_columns())
+    for step in range(first + 50, last + 1, 50):
+        q = -100 + step / 20
+        losses = (3.0 + math.sin(step), 2.5 + math.cos(step), -q)
+        training.add((step, step - first, q, q - 1, q - 0.5, *losses, f"{step / 150:.3f}"))
+    episodes = run.table("episodes", EPISODE_COLUMNS)
+    for number, step in enumerate(range(first + 100, last + 1, 100)):
+        value = return_at(step)
+        episodes.add((number, step, value, value, 100, 0, f"{step / 150:.3f}"))
+    evaluations = run.table("evaluations", EVALUATION_COLUMNS)
+    for step in range(first + 250, last + 1, 250):
+        value = return_at(step) + 50
+        evaluations.add((step, value, 9.0, "", 0, value, 100, 0, f"{step / 150:.3f}"))
+    for table in (training, episodes, evaluations):
+        table.flush()
