@@ -9,6 +9,7 @@ from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.records import Parent
+from td3core.resumption import SHAPES as SHAPES
 from td3core.resumption import differing, load_complete
 
 

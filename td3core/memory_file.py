@@ -32,7 +32,9 @@ class MemoryFile:
         self._sums: Sums = np.zeros(-(-len(memory.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
-        """Write what was stored since the last time; return the check sums of all blocks.
+        """Write what was stored since the last time; return check sums.
+
+        There is one for each block, and one for the rows of other blocks that can be sampled.
 
         Raises:
             OSError: the file cannot be written; what it held of older transitions still counts.
@@ -46,7 +48,8 @@ class MemoryFile:
             for stretch in stretches:
                 self._sum_up(*stretch)
             self._written = memory.stored
-        return self._sums.copy()
+        _, edges = self._sampled()
+        return np.append(self._sums, edges).astype(np.uint32)
 
     def load(self, stored: int, sums: Sums) -> None:
         """Fill the memory with the transitions it held when ``stored`` had been added.
@@ -67,7 +70,7 @@ class MemoryFile:
             raise RequestError(f"{self._path.name} cannot be read: {reason}.") from problem
         memory.stored = stored
         self._check(sums)
-        self._written, self._sums = stored, sums.astype(np.uint32)
+        self._written, self._sums = stored, sums[:-1].astype(np.uint32)
 
     def _write(self, stretches: list[tuple[int, int]]) -> None:
         rows = self._memory.rows
@@ -89,19 +92,28 @@ class MemoryFile:
         return zlib.crc32(_bytes_of(self._memory.rows[block * BLOCK : (block + 1) * BLOCK]))
 
     def _check(self, sums: Sums) -> None:
-        """Compare every block whose rows can all be sampled; the others may have moved on."""
-        memory, ring = self._memory, len(self._memory.rows)
-        places = np.arange(memory.stored - memory.size, memory.stored) % ring
-        sampled = np.zeros(len(self._sums) * BLOCK, bool)
-        sampled[places] = True
-        # Of the last block only the rows that there are.
-        sampled[ring:] = True
-        whole = np.flatnonzero(sampled.reshape(-1, BLOCK).all(axis=1)).tolist()
-        same = len(sums) == len(self._sums) and all(self._sum(b) == sums[b] for b in whole)
-        # In pieces: a copy of all of it may not fit into what is left of this machine's memory.
-        pieces = (places[i : i + BLOCK] for i in range(0, len(places), BLOCK))
-        if not same or not all(np.isfinite(memory.rows[piece]).all() for piece in pieces):
+        """Compare all rows that can be sampled; the others may have moved on."""
+        whole, edges = self._sampled()
+        same = len(sums) == len(self._sums) + 1 and edges == sums[-1]
+        if not same or not all(self._sum(block) == sums[block] for block in whole):
             raise RequestError(f"{self._path.name} no longer holds what this checkpoint needs.")
+
+    def _sampled(self) -> tuple[list[int], int]:
+        """Return the blocks whose rows can all be sampled, and a check sum of the other rows."""
+        memory, ring = self._memory, len(self._memory.rows)
+        oldest, end = (memory.stored - memory.size) % ring, memory.stored % ring
+        wraps = memory.size > 0 and oldest >= end
+        stretches = [(oldest, ring), (0, end)] if wraps else [(oldest, end)]
+        whole, edges = list[int](), 0
+        for first, last in stretches:
+            for block in range(first // BLOCK, -(-last // BLOCK)):
+                begin, stop = block * BLOCK, min((block + 1) * BLOCK, ring)
+                if first <= begin and stop <= last:
+                    whole.append(block)
+                else:
+                    rows = memory.rows[max(begin, first) : min(stop, last)]
+                    edges = zlib.crc32(_bytes_of(rows), edges)
+        return whole, edges
 
 
 def _bytes_of(rows: NDArray[np.float32]) -> memoryview:

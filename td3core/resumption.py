@@ -8,7 +8,7 @@ from td3core import checkpoint, journal
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig
 from td3core.envs import EnvInfo
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.journal import Change
 from td3core.runs import RunDirectory
 from td3core.saved_state import require_whole
@@ -37,8 +37,8 @@ def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, 
             saved = load_complete(path)
             for name in differing(saved.header.config, run.config):
                 raise RequestError(
-                    f"{name} is {getattr(run.config, name)} in run.toml, but"
-                    f" {getattr(saved.header.config, name)} in {path.name}."
+                    f"{name} is {brief(getattr(run.config, name))} in run.toml, but"
+                    f" {brief(getattr(saved.header.config, name))} in {path.name}."
                 )
             return saved, tuple(refusals)
         except RequestError as problem:

@@ -117,7 +117,9 @@ class Trainer:
                 " begins anew. It may draw on more than its seed and the actions."
             )
         self._records.note(came, self.env_steps)
-        if self._reached(self.config.checkpoint_interval) and came == "resume":
+        parent = self.directory.parent
+        own = parent is None or parent.env_steps < self.env_steps
+        if own and self._reached(self.config.checkpoint_interval):
             self._keeper.complete_step(saved)
         # Until it has a checkpoint of its own, a branch could not be resumed.
         if not self.directory.last.exists():
@@ -307,7 +309,13 @@ class Trainer:
         """Make the live changes that are due."""
         while self._schedule.due(self.env_steps):
             tunables = self._schedule.take(self.env_steps, self._agent.tunables)
-            self._change(tunables, journaled=self._schedule.journaled)
+            try:
+                check_together(self.config, tunables)
+            except RequestError as problem:
+                # A journal may be that of a run with other settings.
+                self._report(Warned(env_steps=self.env_steps, message=str(problem)))
+            else:
+                self._change(tunables, journaled=self._schedule.journaled)
 
     def _change(self, tunables: Tunables, *, journaled: bool = False) -> None:
         changed = tuple(changes(self._agent.tunables, tunables))

@@ -38,6 +38,7 @@ class Person(Control):
 
     def begin_at(self, env_steps: int) -> None:
         self._env_steps = env_steps - self._num_envs
+        self._steps[:8] = struct.pack("<q", env_steps)
 
     @property
     def waiting(self) -> bool:

@@ -50,10 +50,15 @@ class Figures:
     faults: list[str] = field(default_factory=list)
 
 
-def crash(folder: Path, settings: dict[str, Any], longest_s: float, figures: Figures) -> Path:
-    """Live one run through with random kills; return it."""
+def crash(
+    folder: Path, settings: dict[str, Any], longest_s: float, figures: Figures, kills: int
+) -> Path:
+    """Live one run through, with random kills until there were so many of them; return it."""
     source = random.Random(settings["seed"])
     while True:
+        if figures.kills >= kills:
+            Life.begin(folder, settings).end()
+            break
         life = Life.begin(folder, settings)
         said = life.told()
         while said and said[0] != "begun":
@@ -64,6 +69,7 @@ def crash(folder: Path, settings: dict[str, Any], longest_s: float, figures: Fig
             # It may have been killed when its last word was on disk already.
             if ending is None or ending.stopped != "finished":
                 figures.faults.append((folder / "errors.txt").read_text() or "it did not begin")
+            life.kill()
             break
         until = time.monotonic() + source.uniform(0.0, longest_s)
         while life.process.poll() is None and time.monotonic() < until:
@@ -93,7 +99,8 @@ def look(folder: Path, life: Life, settings: dict[str, Any], figures: Figures) -
     if saved is None:
         figures.before_first += 1
     else:
-        figures.lost.append(life.env_steps - saved.header.counters.env_steps)
+        # A step is noted once the next one is due: one more may have been saved.
+        figures.lost.append(max(life.env_steps - saved.header.counters.env_steps, 0))
     reached = 0 if saved is None else saved.header.counters.env_steps
     if life.env_steps - reached > settings["checkpoint_interval"]:
         figures.faults.append(f"{life.env_steps - reached} steps were lost")
@@ -111,7 +118,7 @@ def crashes(
             "seed": figures.runs,
             "checkpoint_interval": interval,
         }
-        broken = crash(folder / f"killed{figures.runs}", settings, longest_s, figures)
+        broken = crash(folder / f"killed{figures.runs}", settings, longest_s, figures, kills)
         straight = folder / f"straight{figures.runs}"
         Life.begin(straight, settings).end()
         whole = run_of(straight)

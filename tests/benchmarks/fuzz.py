@@ -6,6 +6,8 @@
 import argparse
 import collections
 import contextlib
+import faulthandler
+import os
 import resource
 import sys
 import tempfile
@@ -74,8 +76,7 @@ def _peak_bytes() -> int:
 
 def _give_up(number: int) -> None:
     print(f"case {number} hangs", flush=True)
-    import os
-
+    faulthandler.dump_traceback(sys.stdout)
     os._exit(1)
 
 

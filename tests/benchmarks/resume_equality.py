@@ -27,6 +27,8 @@ SETTINGS: dict[str, Any] = {
     "checkpoint_interval": 700,
     "threads": 1,
 }
+Ways = tuple[str, ...]
+BOTH: Ways = ("", "live changes, ")
 CASES: dict[str, dict[str, Any]] = {
     "Pendulum-v1": {},
     "LunarLanderContinuous-v3": {},
@@ -63,13 +65,14 @@ def killed(folder: Path, settings: dict[str, Any], moments: list[int], made: Cha
 
 
 def equality(
-    name: str, folder: Path, steps: int, kills: int, seed: int = 0
+    name: str, folder: Path, steps: int, kills: int, seed: int = 0, ways: Ways = BOTH
 ) -> dict[str, tuple[int, list[str]]]:
     """Return for each way of living through the run how often it was killed, and what differs."""
     env = name.split(",")[0]
     settings = SETTINGS | {"env": env, "steps": steps, "seed": seed} | CASES[name]
     source, found = random.Random(f"{name} {seed}"), {}
-    for kind, made in (("", ()), ("live changes, ", changes(steps))):
+    for kind in ways:
+        made = changes(steps) if kind else ()
         straight = folder / f"{kind}straight"
         Life.begin(straight, settings, made).end()
         whole = run_of(straight)
