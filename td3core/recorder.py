@@ -99,6 +99,12 @@ class Recorder:
         """Append everything gathered to the files."""
         self.write("the run's tables", env_steps, self._flush_tables)
 
+    def sync(self, env_steps: int) -> None:
+        """Append everything gathered, and see to it that it survives a power failure."""
+        self.flush(env_steps)
+        for table in (self._episodes, self._training, self._evaluations):
+            self.write("the run's tables", env_steps, table.sync)
+
     def _flush_tables(self) -> None:
         for table in (self._episodes, self._training, self._evaluations):
             table.flush()
