@@ -15,10 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from studio.fields import Field, guard_wheel, make_field
-from td3core.branching import SHAPES, branched
+from td3core.branching import branched
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
 from td3core.errors import RequestError
+from td3core.resumption import SHAPES
 from td3core.settings import Spec
 
 _SIZE = (470, 600)

@@ -94,7 +94,7 @@ KNOWN: tuple[KnownEnv, ...] = (
     *_family(
         "PyBullet",
         ("pybullet", PYBULLET),
-        "td3-studio[pybullet]",
+        PYBULLET,
         (
             ("InvertedPendulumBulletEnv-v0", 5, 1, 1000, 950.0),
             ("InvertedPendulumSwingupBulletEnv-v0", 5, 1, 1000, 800.0),

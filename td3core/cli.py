@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from td3core import __version__
 from td3core.cli_check import check_command
+from td3core.cli_paths import find_checkpoint, require_writable_name, runs_folder
 from td3core.cli_train import AsJson, RunsDir, branch, console, resume, train, verify
 from td3core.errors import RequestError
 
@@ -27,6 +28,7 @@ app = typer.Typer(
     help="Train TD3 agents, evaluate and film them. Without a command, the window opens.",
 )
 
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 CheckpointFile = Annotated[Path, typer.Argument(help="A checkpoint, or a run (its best one).")]
 
 
@@ -59,13 +61,14 @@ def evaluate_command(
     checkpoint: CheckpointFile,
     episodes: Annotated[int, typer.Option(min=1, help="Completed episodes.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the episodes.")] = 0,
+    runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
     """Measure a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
     from td3core.evaluate import evaluate
 
-    found = files.load(_checkpoint_path(checkpoint))
+    found = files.load(find_checkpoint(checkpoint, runs_dir))
     result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
     _print_evaluation(result, found.header.env.reward_threshold, as_json)
@@ -78,13 +81,16 @@ def replay(
     video: Annotated[Path, typer.Option(help="The MP4 file to write.")],
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to film.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the episodes.")] = 0,
+    force: Force = False,
+    runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
     """Film a saved agent: one frame for each step."""
     from td3core import checkpoint as files
     from td3core.video import record
 
-    found = files.load(_checkpoint_path(checkpoint))
+    require_writable_name(video, overwrite=force)
+    found = files.load(find_checkpoint(checkpoint, runs_dir))
     result = record(found, video, episodes=episodes, seed=seed)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
     console.print(f"{frames} frames written to {escape(str(video))}")
@@ -96,12 +102,15 @@ def replay(
 def export(
     checkpoint: CheckpointFile,
     to: Annotated[Path, typer.Option(help="The file to write.")],
+    force: Force = False,
+    runs_dir: RunsDir = None,
 ) -> int:
     """Copy only the networks of a checkpoint: a quarter of the size, for use elsewhere."""
     from td3core import checkpoint as files
 
+    require_writable_name(to, overwrite=force)
     try:
-        files.export(_checkpoint_path(checkpoint), to)
+        files.export(find_checkpoint(checkpoint, runs_dir), to)
     except OSError as problem:
         raise RequestError(f"{to} cannot be written: {problem.strerror}.") from problem
     console.print(f"Networks written to {escape(str(to))}")
@@ -112,9 +121,10 @@ def export(
 def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     """List the runs of a folder, newest first."""
     from td3core.run_list import list_runs, summarise
-    from td3core.runs import default_runs_dir
 
-    folder = runs_dir or default_runs_dir()
+    folder = runs_folder(runs_dir)
+    if runs_dir and not runs_dir.is_dir():
+        raise RequestError(f"There is no folder of runs at {runs_dir}.")
     summaries = [summarise(run) for run in list_runs(folder)]
     if as_json:
         print(json.dumps([asdict(s) | {"run": str(s.run)} for s in summaries]))
@@ -160,22 +170,6 @@ def version_option(
     if version:
         print(f"td3-studio {__version__}")
         raise typer.Exit
-
-
-def _checkpoint_path(path: Path) -> Path:
-    """Let a run stand for its best checkpoint (its last, if it was never evaluated)."""
-    from td3core.runs import RunDirectory, default_runs_dir
-
-    # The names that list prints can be used as they are.
-    if not path.exists() and (default_runs_dir() / path / "run.toml").exists():
-        path = default_runs_dir() / path
-    if not path.is_dir():
-        return path
-    run = RunDirectory.open(path)
-    for found in (run.best, run.last):
-        if found.exists():
-            return found
-    raise RequestError(f"{path.name} holds no checkpoint yet.")
 
 
 def _print_evaluation(

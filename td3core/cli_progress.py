@@ -53,6 +53,8 @@ class Narrator:
             case events.Started():
                 self._bar.update(self._task, total=event.config.steps)
                 self._say(f"Run {event.run}")
+                if event.env_steps:
+                    self._say(f"going on from step {event.env_steps:,}")
                 self._say(f"{event.device} × {event.threads}, products by {event.products}")
             case events.Progress():
                 self._bar.update(

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from td3core.cli_paths import find_checkpoint, find_run, runs_folder
 from td3core.cli_values import assignments
 from td3core.config import parse_value
 from td3core.control import Control
@@ -78,26 +79,27 @@ def train(
     # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
     env = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
     config, tunables = compose(env, preset or [], values)
-    schedule = changes_of(_opened(journal).journal()) if journal else ()
-    folder = runs_dir or _default_runs_dir()
+    schedule = changes_of(find_run(journal, runs_dir).journal()) if journal else ()
+    folder = runs_folder(runs_dir)
     return _conduct(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
         as_json=as_json,
     )
 
 
-def resume(run: Run, steps: Steps = None, as_json: AsJson = False) -> int:
+def resume(run: Run, steps: Steps = None, runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     """Go on with a run, exactly as if it had never been interrupted."""
     from td3core.loop import resume as resume_run
 
-    path, total = _opened(run).path, _whole("steps", steps)
+    path = find_run(run, runs_dir).path
+    total = None if steps is None else int(parse_value("steps", steps))
     return _conduct(
         lambda control, report: resume_run(path, control, report, steps=total), as_json=as_json
     )
 
 
 def branch(
-    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint; any but an exported one.")],
+    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint, or a run (its last one).")],
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
@@ -109,9 +111,10 @@ def branch(
     values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
-    folder = runs_dir or _default_runs_dir()
+    folder = runs_folder(runs_dir)
+    path = find_checkpoint(checkpoint, runs_dir, last=True)
     return _conduct(
-        lambda control, report: branch_run(checkpoint, values, control, report, folder),
+        lambda control, report: branch_run(path, values, control, report, folder),
         as_json=as_json,
     )
 
@@ -119,12 +122,13 @@ def branch(
 def verify(
     run: Run,
     steps: Annotated[int, typer.Option(min=2, help="How far to go on, twice.")] = 500,
+    runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
     """Try on copies whether a run resumes exactly. Status 1 if it does not."""
     from td3core.verify import verify as verify_run
 
-    path = _opened(run).path
+    path = find_run(run, runs_dir).path
     try:
         verdict = verify_run(path, steps=steps, announce=lambda text: console.print(f"{text} ..."))
     except RunError as problem:
@@ -136,27 +140,11 @@ def verify(
         end = verdict.from_step + verdict.steps
         word = "resumes exactly" if verdict.exact else "does not resume exactly"
         print(f"{path.name} {word} (steps {verdict.from_step} to {end})")  # noqa: T201
+        if not verdict.updates:
+            print("  No update was done in these steps: learning was not tried.")  # noqa: T201
         for difference in verdict.differences:
             print(f"  {difference}")  # noqa: T201
     return 0 if verdict.exact else FAILED
-
-
-def _whole(name: str, text: str | None) -> int | None:
-    return None if text is None else int(parse_value(name, text))
-
-
-def _default_runs_dir() -> Path:
-    from td3core.runs import default_runs_dir
-
-    return default_runs_dir()
-
-
-def _opened(run: Path) -> Any:
-    """Open a run by its folder, or by the name that ``list`` shows."""
-    from td3core.runs import RunDirectory
-
-    named = _default_runs_dir() / run
-    return RunDirectory.open(named if not run.exists() and named.is_dir() else run)
 
 
 def _conduct(

@@ -1,5 +1,6 @@
 """Environments: making them, and the one view an agent has of any of them."""
 
+import difflib
 import importlib
 import os
 import re
@@ -96,6 +97,8 @@ def make_env(env: EnvChoice | str, *, render: bool = False) -> AgentView:
             TD3.
     """
     choice = env if isinstance(env, EnvChoice) else EnvChoice(env)
+    if not choice.env_id.strip():
+        raise RequestError("No environment is named; name one such as Pendulum-v1.")
     if render:
         prepare_rendering()
     made = _made(choice, render)
@@ -240,8 +243,11 @@ def _words(space: gym.Space[Any]) -> str:
 
 
 def _unknown_env(env_id: str) -> RequestError:
-    ids = sorted({known.env_id for known in KNOWN} | set(gym.registry))
-    return unknown_name("environment", env_id, ids)
+    ours = [known.env_id for known in KNOWN]
+    same = [name for name in ours if name.lower() == env_id.lower()]
+    # Gymnasium knows names of simulators that few have; they are guessed at last.
+    near = difflib.get_close_matches(env_id, ours, n=1, cutoff=0.8)
+    return unknown_name("environment", env_id, same or near or sorted({*ours, *gym.registry}))
 
 
 def _not_installed(env_id: str, problem: Exception) -> RequestError:

@@ -76,7 +76,7 @@ class Keeper:
         """Save the agent to go on from, without a word to the listeners if ``quietly``."""
         env_steps = agent.header.counters.env_steps
         # Rows up to here have to be there when the run goes on from here.
-        self._records.flush(env_steps)
+        self._records.sync(env_steps)
         last = replace(agent, header=replace(agent.header, path=self._run.last))
         saved = self._records.save_agent(last, env_steps, quietly=quietly)
         if not quietly:
@@ -91,7 +91,7 @@ class Keeper:
         """
         env_steps = agent.header.counters.env_steps
         path = self._run.waiting_checkpoint(env_steps)
-        self._records.flush(env_steps)
+        self._records.sync(env_steps)
         named = replace(agent, header=replace(agent.header, path=path))
         if self._records.save_agent(named, env_steps, quietly=True):
             renamed = self._records.write("last", env_steps, lambda: alias(path, self._run.last))
@@ -108,7 +108,7 @@ class Keeper:
         elif not retention.may_stay(self._run.config, env_steps):
             return self.save_last(agent, quietly=False)
         path = self._run.step_checkpoint(env_steps)
-        self._records.flush(env_steps)
+        self._records.sync(env_steps)
         named = replace(agent, header=replace(agent.header, path=path))
         if not self._records.save_agent(named, env_steps):
             return False

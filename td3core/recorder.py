@@ -28,6 +28,8 @@ class Recorder:
         self._rows: list[tuple[float, ...]] = []
         self._ended: list[EpisodeEnded] = []
         self._warned: set[str] = set()
+        self.last_problem = ""
+        """Why a file could not be written, the last time that happened."""
 
     def add_training(self, row: Sequence[float], wall_s: float) -> None:
         """Keep one row of training statistics, in the order of ``TRAINING_COLUMNS``."""
@@ -97,6 +99,12 @@ class Recorder:
         """Append everything gathered to the files."""
         self.write("the run's tables", env_steps, self._flush_tables)
 
+    def sync(self, env_steps: int) -> None:
+        """Append everything gathered, and see to it that it survives a power failure."""
+        self.flush(env_steps)
+        for table in (self._episodes, self._training, self._evaluations):
+            self.write("the run's tables", env_steps, table.sync)
+
     def _flush_tables(self) -> None:
         for table in (self._episodes, self._training, self._evaluations):
             table.flush()
@@ -106,10 +114,10 @@ class Recorder:
         try:
             write()
         except OSError as problem:
+            self.last_problem = problem.strerror or str(problem)
             if what not in self._warned:
                 self._warned.add(what)
-                reason = problem.strerror or str(problem)
-                message = f"Could not write {what}: {reason}. Training goes on."
+                message = f"Could not write {what}: {self.last_problem}. Training goes on."
                 self.report(events.Warned(env_steps=env_steps, message=message))
             return False
         self._warned.discard(what)

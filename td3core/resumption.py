@@ -14,7 +14,7 @@ from td3core.runs import RunDirectory
 from td3core.saved_state import require_whole
 
 SHAPES = (
-    *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
+    *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
 )
 """Settings that what a checkpoint holds depends on."""
@@ -75,17 +75,20 @@ def lengthened(run: RunDirectory, saved: Checkpoint | None, steps: int | None) -
     Raises:
         RequestError: the run has come to its last step already.
     """
-    total = run.config.steps if steps is None else steps
+    config = run.config if steps is None else replace(run.config, steps=steps)
+    total = config.steps
     reached = saved.header.counters.env_steps if saved else 0
     ending = run.ending()
     # One that was killed in its last evaluation has come to its last step, but not to its end.
     finished = ending is not None and ending.stopped == "finished"
     # Several environments together come to a step beyond the last one.
+    if steps is not None and steps < reached:
+        raise RequestError(f"steps cannot be {steps}: {run.path.name} has come to step {reached}.")
     if reached >= total and (finished or reached - run.config.num_envs >= total):
         raise RequestError(
             f"{run.path.name} has come to step {reached} of {total}; to go on, give it more steps."
         )
-    return run.with_config(replace(run.config, steps=total))
+    return run.with_config(config)
 
 
 def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:

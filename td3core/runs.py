@@ -81,6 +81,16 @@ class Table:
             self._waiting.seek(0)
             self._waiting.truncate()
 
+    def sync(self) -> None:
+        """See to it that what has been appended survives a power failure.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self._path.exists():
+            with self._path.open("ab") as file:
+                os.fsync(file.fileno())
+
 
 _DIGITS = 16
 """No step has so many; Python refuses to read numbers of thousands of them."""

@@ -171,7 +171,8 @@ class Trainer:
         # An agent that has not taken a step is not worth a file.
         if self.env_steps and not self._save_last():
             raise RunError(
-                f"The run is over, but its agent could not be saved as {self.directory.last}."
+                f"The run is over, but its agent could not be saved as {self.directory.last}:"
+                f" {self._records.last_problem}."
             )
         self._send_progress(self._phase())
         return self.ending("user" if stopped else "finished")

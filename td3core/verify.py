@@ -25,6 +25,8 @@ class Verdict:
 
     from_step: int
     steps: int
+    updates: int
+    """Gradient updates among these steps; without any, learning was not tried."""
     differences: tuple[str, ...]
 
     @property
@@ -42,6 +44,8 @@ def verify(
 ) -> Verdict:
     """Go on from a run's last checkpoint twice: at one go, and with an interruption half-way.
 
+    ``steps`` count from there, or from the end of a warm-up that is still going on.
+
     Raises:
         RequestError: the run has no checkpoint to go on from.
         RunError: it failed while it went on, or ``stopped`` said so.
@@ -50,7 +54,9 @@ def verify(
     saved, _ = choose_checkpoint(run)
     if saved is None:
         raise RequestError(f"{path.name} has no checkpoint yet to go on from.")
-    begin = saved.header.counters.env_steps
+    counters = saved.header.counters
+    begin = counters.env_steps
+    steps += max(run.config.learning_starts - begin, counters.fill_until - begin, 0)
     with tempfile.TemporaryDirectory(prefix="td3-verify-") as folder:
         straight = _copy(run, saved.header.path, Path(folder) / "straight")
         broken = _copy(run, saved.header.path, Path(folder) / "broken")
@@ -60,7 +66,9 @@ def verify(
         announce("the same with an interruption half-way")
         _go_on(broken, begin + steps, _Interruption(turns), stopped)
         said += _go_on(broken, begin + steps, Control(), stopped)
-        return Verdict(begin, steps, (*dict.fromkeys(said), *_differences(straight, broken)))
+        reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
+        differences = (*dict.fromkeys(said), *_differences(straight, broken))
+        return Verdict(begin, steps, reached.updates - counters.updates, differences)
 
 
 def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QLabel, QPushButton, QSpi
 from studio.branch_dialog import BranchDialog
 from studio.run_controller import RunState
 from td3core import checkpoint
-from td3core.branching import SHAPES
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
 from td3core.events import Ended, Failed, Started
+from td3core.resumption import SHAPES
 from td3core.runs import RunDirectory
 from tests.studio.test_main_job import Listener, click
 from tests.studio.test_resume_in_window import open_run, train_before, wait_until_idle
