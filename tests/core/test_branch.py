@@ -77,6 +77,7 @@ def test_a_branch_with_nothing_changed_learns_what_its_parent_learnt(
 
 
 OTHER: dict[str, Any] = {
+    "seed": 5,
     "env": "Pendulum-v1",
     "env_args": '{"max_episode_steps": 7}',
     "num_envs": 2,
