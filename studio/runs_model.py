@@ -231,6 +231,10 @@ class RunsModel(QAbstractItemModel):
         """Return what has become of a run, ``damaged`` if that cannot be read."""
         return self._state(self.rows[path])
 
+    def searched(self) -> list[str]:
+        """Return what is searched of each run."""
+        return [self._searched(row) for row in self.rows.values()]
+
     def interrupted(self) -> int:
         """Count the runs that neither ended nor live."""
         return sum(self._state(row) == State.INTERRUPTED for row in self.rows.values())
@@ -271,6 +275,11 @@ class RunsProxy(QSortFilterProxyModel):
     def branched(self) -> list[Path]:
         """Return the runs that others stand below."""
         return self._model.branched()
+
+    def count_found(self) -> int:
+        """Count the runs that match; parents shown for the sake of a branch do not."""
+        wanted = self.filterRegularExpression()
+        return sum(wanted.match(text).hasMatch() for text in self._model.searched())
 
     def search(self, text: str) -> None:
         """Show only runs with each of these words somewhere in their row or note."""

@@ -1,0 +1,57 @@
+"""Small things that make the window readable: edges, counts, labels, names and widths."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLabel
+
+from studio.runs_browser import RunsBrowser
+from studio.theme import load_theme
+from tests.studio.fake_runs import make_run
+from tests.studio.test_runs_browser import read_again
+
+
+@pytest.fixture
+def browser(qtbot, runs_dir: Path) -> Iterator[RunsBrowser]:
+    """The list alone, as wide as the window of 1280 pixels leaves it."""
+    made = RunsBrowser(runs_dir, load_theme("light"))
+    qtbot.addWidget(made)
+    made.resize(676, 250)
+    made.show()
+    yield made
+    made.close_errands()
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
+    if window._theme.name != name:
+        window.switch_theme()
+    view = window.replay.view
+    theme = load_theme(name)
+    seen = view.grab().toImage()
+    middle = seen.height() // 2
+    edge = {seen.pixelColor(x, middle).name() for x in (0, seen.width() - 1)}
+    assert edge == {QColor(theme.border).name()}
+    assert theme.border != theme.panel
+
+
+def test_the_count_says_how_many_of_the_runs_a_search_has_found(qtbot, browser, runs_dir) -> None:
+    for seed in range(3):
+        make_run(runs_dir, seed=seed, name="wanted" if seed == 1 else "")
+    read_again(qtbot, browser)
+    count = browser.findChild(QLabel, "runs_count")
+    assert count.text() == "3 runs"
+    browser.search.setText("wanted")
+    assert count.text() == "1 of 3 runs"
+    browser.search.clear()
+    assert count.text() == "3 runs"
+
+
+def test_a_parent_shown_for_its_branch_is_not_counted_as_found(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir)
+    make_run(runs_dir, first=500, parent=(parent.path.name, 500), name="wanted")
+    read_again(qtbot, browser)
+    browser.search.setText("wanted")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
