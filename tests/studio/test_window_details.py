@@ -1,12 +1,14 @@
 """Small things that make the window readable: edges, counts, labels, names and widths."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFont, QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
+from studio.plot_items import ShortAxis
 from studio.runs_browser import RunsBrowser
 from studio.theme import load_theme
 from tests.studio.fake_runs import make_run
@@ -55,3 +57,31 @@ def test_a_parent_shown_for_its_branch_is_not_counted_as_found(qtbot, browser, r
     read_again(qtbot, browser)
     browser.search.setText("wanted")
     assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "pixels"),
+    [(-0.1, 1.1, 80), (0.7, 1.1, 60), (-3, 4, 80), (-20, 20, 90), (0.41, 0.43, 200), (2.1, 2.9, 70)],
+)
+def test_labels_of_a_logarithmic_axis_never_touch(qtbot, low, high, pixels) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    shown = [
+        (value, text)
+        for spacing, values in axis.tickValues(low, high, pixels)
+        for value, text in zip(values, axis.tickStrings(values, 1.0, spacing), strict=True)
+        if text
+    ]
+    assert shown
+    assert all(low <= value <= high for value, _ in shown)
+    assert all(float(text) == pytest.approx(10**value, rel=0.01) for value, text in shown)
+    height = QFontMetricsF(QFont()).height()
+    heights = sorted(value * pixels / (high - low) for value, _ in shown)
+    assert all(after - before >= height - 1e-6 for before, after in pairwise(heights))
+
+
+def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    spacing, values = axis.tickValues(-2.5, 2.5, 90)[0]
+    assert axis.tickStrings(values, 1.0, spacing) == ["1e-2", "1e-1", "1e0", "1e1", "1e2"]
