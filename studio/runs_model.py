@@ -40,6 +40,8 @@ class RunsModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     refused = Signal(str)
+    renamed = Signal(Path, str)
+    """A run was given another name, or (empty) none."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -216,6 +218,8 @@ class RunsModel(QAbstractItemModel):
         values = {name: getattr(row.summary, name) for name in Summary.__slots__}
         summary = Summary(**(values | {"name": notes.name, "note": notes.note}))
         self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
+        if notes.name != row.summary.name:
+            self.renamed.emit(row.path, notes.name)
         return True
 
     def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:

@@ -5,7 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor, QFont, QFontMetricsF
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
 from PySide6.QtWidgets import QLabel
 
 from studio.plot_items import ShortAxis
@@ -85,3 +86,44 @@ def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
     axis.setLogMode(y=True)
     spacing, values = axis.tickValues(-2.5, 2.5, 90)[0]
     assert axis.tickStrings(values, 1.0, spacing) == ["1e-2", "1e-1", "1e0", "1e1", "1e2"]
+
+
+def open_run(qtbot, window, run) -> None:
+    window._show_runs()
+    qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
+    window.runs.view.choose([run.path.absolute()], run.path.absolute())
+    window.runs.deeds._open()
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+
+
+def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, runs_dir) -> None:
+    run, other = make_run(runs_dir, name="first"), make_run(runs_dir, name="other")
+    open_run(qtbot, window, run)
+    model, title = window.runs.model, find("run_title")
+    assert title.text() == "Pendulum-v1  ·  first"
+    model.setData(model.find(run.path.absolute()), "second")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(other.path.absolute()), "third")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(run.path.absolute()), "")
+    assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
+
+
+def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
+    qtbot, window, find, runs_dir
+) -> None:
+    name = "<b>bold</b> " + "long" * 75
+    before = window.width(), window.minimumSizeHint().width()
+    open_run(qtbot, window, make_run(runs_dir, name=name))
+    title = find("run_title")
+    assert (window.width(), window.minimumSizeHint().width()) == before
+    assert find("theme_button").isVisible()
+    assert title.shown.endswith("…")
+    assert title.fontMetrics().horizontalAdvance(title.shown) <= title.width()
+    assert name in plain_text(title.toolTip())
+
+
+def plain_text(tip: str) -> str:
+    """Return what a tooltip says, as it is read."""
+    text = QTextDocumentFragment.fromHtml(tip).toPlainText() if Qt.mightBeRichText(tip) else tip
+    return text.replace("\u200b", "")
