@@ -14,7 +14,7 @@ _SHORT = 60
 
 def breakable(text: str) -> str:
     """Let words that no line could hold be broken (at zero-width spaces)."""
-    return re.sub(rf"(\S{{{_LONG_WORD}}})(?=\S)", "\\1\u200b", text)
+    return re.sub(rf"([^\s/-]{{{_LONG_WORD}}})(?=\S)", "\\1\u200b", text)
 
 
 def shortened(name: str) -> str:

@@ -319,7 +319,8 @@ class MainWindow(QMainWindow):
     @Slot(int)
     def _point_out_interrupted(self, count: int) -> None:
         runs = "One run was" if count == 1 else f"{count} runs were"
-        self.banner.show_message("info", f'{runs} interrupted. <a href="runs">Show all runs</a>')
+        text = f'{runs} interrupted. <a href="runs">Show all runs</a>'
+        self.banner.show_message("info", text, rich=True)
 
     # What the run says --------------------------------------------------------------------------
 

@@ -54,7 +54,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
 
     def tickValues(  # noqa: N802
-        self, minVal: float, maxVal: float, size: float
+        self,
+        minVal: float,  # noqa: N803
+        maxVal: float,  # noqa: N803
+        size: float,
     ) -> list[tuple[float | None, list[float]]]:
         """Return ticks by level; on a logarithmic axis, label no more than there is room for."""
         if not self.logMode:

@@ -54,7 +54,9 @@ class FrameView(QWidget):
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Base))
         # In the light theme the ground alone could not be told from that around it.
         painter.setPen(self.palette().color(QPalette.ColorRole.Mid))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
+        painter.drawRoundedRect(
+            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS
+        )
         painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
         inner = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         painter.drawText(
