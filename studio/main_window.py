@@ -8,7 +8,6 @@ from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
-    QLabel,
     QMainWindow,
     QMenu,
     QMessageBox,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.going_on import GoingOn
+from studio.labels import ElidedLabel, plain_tip
 from studio.live_panel import LivePanel
 from studio.messages import Banner, Log
 from studio.plots import PlotGrid
@@ -101,7 +101,7 @@ class MainWindow(QMainWindow):
         self._actions: dict[str, QAction] = {}
         for name, text, _, shortcut, tip in _ACTIONS:
             self._add_action(bar, name, text, shortcut, tip)
-        self._title = QLabel()
+        self._title = ElidedLabel()
         self._title.setObjectName("run_title")
         self._title.setProperty("role", "muted")
         self._title.setContentsMargins(14, 0, 0, 0)
@@ -206,6 +206,7 @@ class MainWindow(QMainWindow):
     def _connect_runs(self) -> None:
         self.runs.refused.connect(partial(self.banner.show_message, "error"))
         self.runs.opened.connect(self._on_run_opened)
+        self.runs.model.renamed.connect(self._on_renamed)
         self.runs.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.runs.interrupted_found.connect(self._point_out_interrupted)
         self.runs.resume_requested.connect(self.going_on.resume)
@@ -254,7 +255,7 @@ class MainWindow(QMainWindow):
         action.setEnabled(path is not None)
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         what = f"Go on with {path.name} where it was left" if path else _RESUME
-        action.setToolTip(f"{what} ({keys})")
+        action.setToolTip(plain_tip(f"{what} ({keys})"))
 
     @Slot(bool)
     def _make_room_for_advanced(self, shown: bool) -> None:
@@ -301,16 +302,25 @@ class MainWindow(QMainWindow):
         self.banner.hide()
         self.model.show_recorded(recorded)
         run = recorded.run
-        name = recorded.summary.name or run.path.name
-        self._title.setText(f"{run.config.env}  ·  {name}")
+        self._show_title(run.config.env, recorded.summary.name or run.path.name)
         self.setup.welcome.hide()
         self.replay.show_run(run)
         self._offer_to_resume()
 
+    def _show_title(self, env_id: str, name: str) -> None:
+        self._title.setText(f"{env_id}  ·  {name}")
+
+    @Slot(Path, str)
+    def _on_renamed(self, path: Path, name: str) -> None:
+        run, config = self.model.run, self.model.config
+        if run is not None and config is not None and run.absolute() == path:
+            self._show_title(config.env, name or path.name)
+
     @Slot(int)
     def _point_out_interrupted(self, count: int) -> None:
         runs = "One run was" if count == 1 else f"{count} runs were"
-        self.banner.show_message("info", f'{runs} interrupted. <a href="runs">Show all runs</a>')
+        text = f'{runs} interrupted. <a href="runs">Show all runs</a>'
+        self.banner.show_message("info", text, rich=True)
 
     # What the run says --------------------------------------------------------------------------
 
@@ -335,7 +345,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_run_started(self, event: events.Started) -> None:
-        self._title.setText(f"{event.config.env}  ·  {event.run.name}")
+        self._show_title(event.config.env, event.run.name)
         self.setup.welcome.hide()
         self.setup.environment.remember(event.config.env)
         self._show_settings(event)

@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
+from studio.labels import breakable
 from studio.replay.checkpoint_model import short_steps
 from studio.runs_scan import RunRow
 from studio.status_line import in_words
@@ -101,11 +102,15 @@ def about(row: RunRow) -> str:
     """Return the tooltip of a run: its note, its end, its folder."""
     found = row.summary
     if found is None:
-        return f"{escape(row.problem)}<br>{escape(str(row.path))}"
-    parts = [f"<b>{escape(found.name or found.env)}</b>"]
-    parts += [escape(text).replace("\n", "<br>") for text in (found.note, found.message) if text]
-    parts += [f"Step {found.env_steps:,} of {found.steps:,}", escape(row.path.name)]
+        return f"{_html(row.problem)}<br>{_html(str(row.path))}"
+    parts = [f"<b>{_html(found.name or found.env)}</b>"]
+    parts += [_html(text) for text in (found.note, found.message) if text]
+    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
     return "<br>".join(parts)
+
+
+def _html(text: str) -> str:
+    return escape(breakable(text)).replace("\n", "<br>")
 
 
 def started(created: str) -> str:

@@ -40,6 +40,8 @@ class RunsModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     refused = Signal(str)
+    renamed = Signal(Path, str)
+    """A run was given another name, or (empty) none."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -216,6 +218,8 @@ class RunsModel(QAbstractItemModel):
         values = {name: getattr(row.summary, name) for name in Summary.__slots__}
         summary = Summary(**(values | {"name": notes.name, "note": notes.note}))
         self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
+        if notes.name != row.summary.name:
+            self.renamed.emit(row.path, notes.name)
         return True
 
     def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:
@@ -230,6 +234,10 @@ class RunsModel(QAbstractItemModel):
     def state(self, path: Path) -> str:
         """Return what has become of a run, ``damaged`` if that cannot be read."""
         return self._state(self.rows[path])
+
+    def searched(self) -> list[str]:
+        """Return what is searched of each run."""
+        return [self._searched(row) for row in self.rows.values()]
 
     def interrupted(self) -> int:
         """Count the runs that neither ended nor live."""
@@ -271,6 +279,11 @@ class RunsProxy(QSortFilterProxyModel):
     def branched(self) -> list[Path]:
         """Return the runs that others stand below."""
         return self._model.branched()
+
+    def count_found(self) -> int:
+        """Count the runs that match; parents shown for the sake of a branch do not."""
+        wanted = self.filterRegularExpression()
+        return sum(wanted.match(text).hasMatch() for text in self._model.searched())
 
     def search(self, text: str) -> None:
         """Show only runs with each of these words somewhere in their row or note."""

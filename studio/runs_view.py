@@ -6,13 +6,13 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt,
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLabel,
     QSizePolicy,
     QStackedWidget,
     QTreeView,
     QWidget,
 )
 
+from studio.labels import breakable, plain_label
 from studio.runs_cells import Column
 from studio.runs_model import ROW, RunsProxy
 from studio.runs_scan import RunRow
@@ -132,16 +132,15 @@ class ViewOrHint(QStackedWidget):
 
     def __init__(self, view: QWidget) -> None:
         super().__init__()
-        self.hint = QLabel()
+        self.hint = plain_label()
         self.hint.setObjectName("runs_hint")
         self.hint.setProperty("role", "muted")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.hint.setWordWrap(True)
         self.hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.addWidget(view)
         self.addWidget(self.hint)
 
     def show_hint(self, text: str) -> None:
         """Show a sentence in place of the list, or the list if it is empty."""
-        self.hint.setText(text)
+        self.hint.setText(breakable(text))
         self.setCurrentIndex(1 if text else 0)

@@ -20,6 +20,7 @@ from superqt import QCollapsible
 from studio.disk_line import DiskLine
 from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
+from studio.labels import breakable
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
@@ -67,6 +68,8 @@ class SetupPanel(QWidget):
         self._menu.presets_changed.connect(self._reload_presets)
         self._menu.refused.connect(self.refused)
         self._about = _note("")
+        # A person's own preset may say anything.
+        self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._runs_dir: Path | None = None
         self.disk = DiskLine()
         self._fields = {
@@ -248,7 +251,7 @@ class SetupPanel(QWidget):
     def _on_preset(self) -> None:
         """Show the values of what is chosen, and what it is about."""
         chosen = self._chosen()
-        self._about.setText(" ".join(preset.about for preset in chosen))
+        self._about.setText(breakable(" ".join(preset.about for preset in chosen)))
         self._about.setVisible(bool(chosen))
         values = self._chosen_values()
         for name, field in self._fields.items():
