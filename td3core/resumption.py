@@ -37,8 +37,8 @@ def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, 
             saved = load_complete(path)
             for name in differing(saved.header.config, run.config):
                 raise RequestError(
-                    f"{name} is {brief(getattr(run.config, name))} in run.toml, but"
-                    f" {brief(getattr(saved.header.config, name))} in {path.name}."
+                    f"{name} is {brief(getattr(run.config, name), 60)} in run.toml, but"
+                    f" {brief(getattr(saved.header.config, name), 60)} in {path.name}."
                 )
             return saved, tuple(refusals)
         except RequestError as problem:

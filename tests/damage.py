@@ -192,7 +192,8 @@ def of_meaning(source: Source, data: bytes) -> bytes:
 def _tensors(data: bytes) -> dict[str, Any]:
     from safetensors.numpy import load
 
-    return dict(load(data))
+    # The library's own order differs from process to process.
+    return dict(sorted(load(data).items()))
 
 
 def _other(source: Source, array: Any) -> Any:

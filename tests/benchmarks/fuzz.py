@@ -61,6 +61,8 @@ def main() -> int:
                 faults += 1
                 print(f"case {number}: {took:.1f} s, {(now - peak) / 2**20:.0f} MiB", flush=True)
             peak = now
+            if number % 1000 == 999:
+                print(f"{number + 1 - chosen.first} cases, {faults} faults", flush=True)
         print(
             f"{chosen.count} cases: {cases.opened} opened, {cases.went_on} were gone on from, the"
             f" rest were refused with a sentence; slowest {slowest:.2f} s; peak memory grew by"

@@ -126,6 +126,7 @@ def setting(name: str, place: Any, value: float) -> Change:
         setting("episodes.numbers", (1, 2), 7.0),
         setting("tally.counts", 0, -1),
         setting("tally.counts", 1, 10**9),
+        setting("generator.replay", 3, 0),
         setting("generator.replay", 4, 2),
         setting("generator.replay", 5, 2**32),
         setting("actor_adam.step", 0, -1.0),
