@@ -8,10 +8,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
 from PySide6.QtWidgets import (
+    QApplication,
     QDialog,
     QLabel,
     QMessageBox,
     QPlainTextEdit,
+    QStyle,
+    QStyleOptionComboBox,
     QStyleOptionViewItem,
     QWidget,
 )
@@ -280,3 +283,39 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
     assert not view.isColumnHidden(Column.DURATION)
     browser.resize(1400, 250)
     assert not any(view.isColumnHidden(column) for column in Column)
+
+
+def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
+    dock = window._docks["live"]
+    window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    for row in window.live._rows.values():
+        row.show_pending(True)
+        QApplication.processEvents()
+        assert row._label.sizeHint().width() <= row._label.width()
+        row.show_pending(False)
+    for combo, text in ((find("preset_combo"), "Walker2DBulletEnv-v0"),):
+        combo.addItem(text)
+        combo.setCurrentText(text)
+        room = combo.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            combo_option(combo),
+            QStyle.SubControl.SC_ComboBoxEditField,
+            combo,
+        )
+        assert room.width() >= combo.fontMetrics().horizontalAdvance(text)
+    editor = window.setup._env.lineEdit()
+    needed = editor.fontMetrics().horizontalAdvance("Walker2DBulletEnv-v0")
+    assert editor.width() >= needed + 4
+
+
+def combo_option(combo) -> QStyleOptionComboBox:
+    option = QStyleOptionComboBox()
+    combo.initStyleOption(option)
+    return option
+
+
+def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
+    window.resize(1280, 800)
+    bar = window._docks["setup"].widget().verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
