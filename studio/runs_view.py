@@ -20,7 +20,7 @@ from studio.runs_model import ROW, RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 192,
+    Column.RUN: 186,
     Column.STATE: 100,
     Column.LAST: 60,
     Column.BEST: 56,
