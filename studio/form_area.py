@@ -9,6 +9,7 @@ class FormArea(QScrollArea):
 
     def __init__(self, content: QWidget) -> None:
         super().__init__()
+        self._content = content
         self.setWidget(content)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -16,7 +17,7 @@ class FormArea(QScrollArea):
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Ask for the width that cuts nothing off."""
         beside = self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
-        width = self.widget().minimumSizeHint().width() + beside
+        width = self._content.minimumSizeHint().width() + beside
         return QSize(width, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:  # noqa: N802
@@ -25,7 +26,7 @@ class FormArea(QScrollArea):
 
     def wanted_height(self) -> int:
         """Return the height at which nothing has to be scrolled."""
-        layout = self.widget().layout()
+        layout = self._content.layout()
         assert layout is not None
         return layout.totalHeightForWidth(self.viewport().width()) + 2 * self.frameWidth()
 
