@@ -25,7 +25,7 @@ def shortened(name: str) -> str:
 
 def plain_tip(text: str) -> str:
     """Return a tooltip that shows a text as it is, in lines of bearable length."""
-    if not Qt.mightBeRichText(text) and len(text) <= _LONG_TIP:  # type: ignore[attr-defined]
+    if "<" not in text and len(text) <= _LONG_TIP:
         return text
     # Qt wraps only what is rich text.
     lines = escape(breakable(text)).replace("\n", "<br>")

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QMessageBox,
-    QScrollArea,
     QSizePolicy,
     QToolBar,
     QToolButton,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.form_area import FormArea
 from studio.going_on import GoingOn
 from studio.labels import ElidedLabel, plain_tip
 from studio.live_panel import LivePanel
@@ -148,8 +148,8 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, left)
         self.setCorner(Qt.Corner.BottomRightCorner, right)
         self._docks = {
-            "setup": self._dock("setup", "Setup", _scrolling(self.setup), left),
-            "live": self._dock("live", "Live settings", _scrolling(self.live), left),
+            "setup": self._dock("setup", "Setup", FormArea(self.setup), left),
+            "live": self._dock("live", "Live settings", FormArea(self.live), left),
             "replay": self._dock("replay", "Replay", self.replay, right),
             "log": self._dock("log", "Log", self.log, bottom),
             "runs": self._dock("runs", "Runs", self.runs, bottom),
@@ -260,7 +260,20 @@ class MainWindow(QMainWindow):
     @Slot(bool)
     def _make_room_for_advanced(self, shown: bool) -> None:
         docks = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(docks, [520, 200] if shown else [350, 370], Qt.Orientation.Vertical)
+        if shown:
+            self.resizeDocks(docks, [520, 200], Qt.Orientation.Vertical)
+        else:
+            self._fit_setup()
+
+    @Slot()
+    def _fit_setup(self) -> None:
+        """Give the setup what it needs, and the live settings below it the rest."""
+        docks = [self._docks["setup"], self._docks["live"]]
+        total = sum(dock.height() for dock in docks)
+        area = docks[0].widget()
+        assert isinstance(area, FormArea)
+        wanted = docks[0].height() - area.height() + area.wanted_height()
+        self.resizeDocks(docks, [wanted, total - wanted], Qt.Orientation.Vertical)
 
     @Slot()
     def _pause_or_resume(self) -> None:
@@ -453,6 +466,8 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
+            if not isinstance(self._settings.value("layout"), QByteArray):
+                QTimer.singleShot(0, self, self._fit_setup)
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
@@ -482,13 +497,3 @@ class MainWindow(QMainWindow):
 def _texts(value: object) -> list[str]:
     """Read a list of texts from the settings, where a list of one is stored as a text."""
     return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
-
-
-def _scrolling(content: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setWidget(content)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    # Narrower than this, the names of the settings would be cut off.
-    area.setMinimumWidth(286)
-    return area

@@ -12,9 +12,11 @@ from studio.labels import breakable
 from studio.replay.checkpoint_model import short_steps
 from studio.runs_scan import RunRow
 from studio.status_line import in_words
+from td3core.presets import PLUS
 from td3core.records import State
 from td3core.run_list import Summary
 
+_PLAIN = "TD3"
 _LEAST = float("-inf")
 
 DAMAGED = "damaged"
@@ -91,6 +93,15 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
     return _TEXTS[column](row.summary)
 
 
+def detail_of(row: RunRow) -> str:
+    """Return what tells a run from others of its environment: its algorithm and seed."""
+    found = row.summary
+    if found is None:
+        return ""
+    variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
+    return f"{PLUS.join(variant) or _PLAIN} · seed {found.seed}"
+
+
 def sort_key(row: RunRow, column: Column, state: str) -> Any:
     """Return what a column sorts by: one kind of value for all of its cells."""
     if column in _ORDERS and row.summary is not None:
@@ -105,6 +116,10 @@ def about(row: RunRow) -> str:
         return f"{_html(row.problem)}<br>{_html(str(row.path))}"
     parts = [f"<b>{_html(found.name or found.env)}</b>"]
     parts += [_html(text) for text in (found.note, found.message) if text]
+    preset = found.preset or "Defaults of TD3"
+    parts.append(f"{_html(preset)} · seed {found.seed} · {in_words(found.wall_s)}")
+    if found.parent is not None:
+        parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
     parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
     return "<br>".join(parts)
 

@@ -15,7 +15,17 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from studio.runs_cells import DAMAGED, HEADINGS, ICONS, Column, about, alignment, sort_key, text_of
+from studio.runs_cells import (
+    DAMAGED,
+    HEADINGS,
+    ICONS,
+    Column,
+    about,
+    alignment,
+    detail_of,
+    sort_key,
+    text_of,
+)
 from studio.runs_scan import Found, RunRow
 from studio.theme import Theme
 from td3core.records import Notes, State, write_notes
@@ -23,7 +33,7 @@ from td3core.run_list import Summary
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-ROW, SEARCH = (Qt.ItemDataRole.UserRole + n for n in range(2))
+ROW, SEARCH, DETAIL = (Qt.ItemDataRole.UserRole + n for n in range(3))
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +201,15 @@ class RunsModel(QAbstractItemModel):
                 return row
             case _ if role == SEARCH:
                 return self._searched(row)
+            case _ if column is Column.RUN:
+                return self._more(row, role)
         return None
+
+    def _more(self, row: RunRow, role: int) -> str | None:
+        """Return what the first column has beyond its text, for eyes and for ears."""
+        name, detail = text_of(row, Column.RUN, self._state(row)), detail_of(row)
+        spoken = f"{name} · {detail}" if detail else name
+        return {DETAIL: detail, Qt.ItemDataRole.AccessibleTextRole: spoken}.get(role)
 
     def setData(  # noqa: N802
         self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole
@@ -251,7 +269,7 @@ class RunsModel(QAbstractItemModel):
     def _searched(self, row: RunRow) -> str:
         cells = [text_of(row, column, self._state(row)) for column in Column]
         note = row.summary.note if row.summary else row.problem
-        return " ".join([*cells, row.path.name, note.replace("\n", " ")])
+        return " ".join([*cells, detail_of(row), row.path.name, note.replace("\n", " ")])
 
     def _node(self, index: Index) -> _Node:
         return self._numbered[index.internalId()] if index.isValid() else self._root

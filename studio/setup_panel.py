@@ -35,6 +35,9 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_USUAL_NAME = 20
+_COMBO_FRAME = 36
+"""Pixels of a list of choices beside its text: arrow, edge and padding."""
 _WIDE = ("env_args",)
 _ON_DISK = (
     *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
@@ -173,9 +176,18 @@ class SetupPanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         self.environment.set_theme(theme)
+        self._make_room()
         self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
         self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
         self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
+
+    def _make_room(self) -> None:
+        """Keep room for the usual names; a longer one may be cut."""
+        metrics = self._preset.fontMetrics()
+        names = [p.env for p in self._presets.values() if len(p.env) <= _USUAL_NAME]
+        width = max(map(metrics.horizontalAdvance, names), default=0) + _COMBO_FRAME
+        for combo in (self._env, self._preset):
+            combo.setMinimumWidth(width)
 
     def set_runs_dir(self, path: Path) -> None:
         """Look here for the room that a run will need."""

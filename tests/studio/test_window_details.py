@@ -7,12 +7,25 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
-from PySide6.QtWidgets import QDialog, QLabel, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QMessageBox,
+    QPlainTextEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from studio.labels import breakable, plain_tip
 from studio.plot_items import ShortAxis
 from studio.runs_browser import RunsBrowser
+from studio.runs_cells import Column
+from studio.runs_delegate import split
 from studio.runs_dialogs import ask_note, delete_runs
+from studio.runs_model import DETAIL
 from studio.theme import load_theme
 from tests.studio.fake_runs import make_run
 from tests.studio.test_runs_browser import read_again
@@ -227,3 +240,82 @@ def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find)
 def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) -> None:
     window.replay._say("<b>x</b> is gone")
     assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
+
+
+def test_the_first_column_tells_the_algorithm_and_the_seed(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
+    make_run(runs_dir, seed=4, name="W" * 300)
+    read_again(qtbot, browser)
+    cells = [browser.proxy.index(number, Column.RUN) for number in range(2)]
+    assert {cell.data(DETAIL) for cell in cells} == {"DDPG · seed 3", "TD3 · seed 4"}
+    option = QStyleOptionViewItem()
+    width = browser.view.columnWidth(Column.RUN)
+    for cell in cells:
+        text, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        name, rest = split(text, f" · {detail}", width, option)
+        assert rest == f" · {detail}"
+        assert option.fontMetrics.horizontalAdvance(name + rest) <= width + 1
+    browser.search.setText("ddpg seed 3")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+
+
+def test_the_detail_is_drawn_after_the_name(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
+    seen = browser.view.viewport().grab(cell).toImage()
+    name = browser.fontMetrics().horizontalAdvance("Pendulum-v1")
+    ground = seen.pixelColor(seen.width() - 1, 1)
+    right = range(name + 15, seen.width())
+    assert any(seen.pixelColor(x, y) != ground for x in right for y in range(seen.height()))
+
+
+def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    view = browser.view
+    for width in (560, 676, 900, 1400, 676):
+        browser.resize(width, 250)
+        qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
+        assert not view.horizontalScrollBar().isVisible()
+        assert view.columnWidth(Column.RUN) >= (170 if width < 600 else 190)
+    assert not view.isColumnHidden(Column.BEST)
+    assert not view.isColumnHidden(Column.DURATION)
+    browser.resize(1400, 250)
+    assert not any(view.isColumnHidden(column) for column in Column)
+
+
+def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
+    dock = window._docks["live"]
+    window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    for row in window.live._rows.values():
+        row.show_pending(True)
+        QApplication.processEvents()
+        assert row._label.sizeHint().width() <= row._label.width()
+        row.show_pending(False)
+    for combo, text in ((find("preset_combo"), "Walker2DBulletEnv-v0"),):
+        combo.addItem(text)
+        combo.setCurrentText(text)
+        room = combo.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            combo_option(combo),
+            QStyle.SubControl.SC_ComboBoxEditField,
+            combo,
+        )
+        assert room.width() >= combo.fontMetrics().horizontalAdvance(text)
+    editor = window.setup._env.lineEdit()
+    needed = editor.fontMetrics().horizontalAdvance("Walker2DBulletEnv-v0")
+    assert editor.width() >= needed + 4
+
+
+def combo_option(combo) -> QStyleOptionComboBox:
+    option = QStyleOptionComboBox()
+    combo.initStyleOption(option)
+    return option
+
+
+def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
+    window.resize(1280, 800)
+    bar = window._docks["setup"].widget().verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
