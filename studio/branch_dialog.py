@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.fields import Field, guard_wheel, make_field
+from studio.labels import breakable, plain_label, shortened
 from td3core.branching import branched
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
@@ -42,10 +43,9 @@ class BranchDialog(QDialog):
         layout.addWidget(self._about())
         layout.addLayout(self._length())
         layout.addWidget(self._settings(), 1)
-        self.problem = QLabel()
+        self.problem = plain_label()
         self.problem.setObjectName("branch_problem")
         self.problem.setProperty("role", "problem")
-        self.problem.setWordWrap(True)
         self.problem.hide()
         layout.addWidget(self.problem)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -59,12 +59,11 @@ class BranchDialog(QDialog):
 
     def _about(self) -> QLabel:
         path, reached = self._header.path, self._header.counters.env_steps
-        label = QLabel(
-            f"A new run of {self._header.config.env} that knows all that {path.name} knows, and"
-            f" goes on from its step {reached:,}. The run it comes from stays as it is."
+        return plain_label(
+            f"A new run of {breakable(self._header.config.env)} that knows all that"
+            f" {shortened(path.name)} knows, and goes on from its step {reached:,}."
+            " The run it comes from stays as it is."
         )
-        label.setWordWrap(True)
-        return label
 
     def _length(self) -> QFormLayout:
         form = _form()
@@ -113,9 +112,8 @@ class BranchDialog(QDialog):
         form = _form()
         for name, known in specs(RunConfig):
             if name in SHAPES:
-                value = QLabel(_plain(getattr(self._header.config, name)))
+                value = plain_label(breakable(_plain(getattr(self._header.config, name))))
                 value.setProperty("role", "muted")
-                value.setWordWrap(True)
                 label = QLabel(known.label)
                 label.setProperty("role", "muted")
                 label.setToolTip(known.help)
@@ -138,7 +136,7 @@ class BranchDialog(QDialog):
             _, config, tunables = branched(self._header.path, self.values())
             check_together(config, tunables)
         except RequestError as problem:
-            self.problem.setText(str(problem))
+            self.problem.setText(breakable(str(problem)))
             self.problem.show()
             return
         self.accept()

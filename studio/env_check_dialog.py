@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.labels import ElidedLabel
 from studio.theme import Theme
 
 _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
@@ -32,7 +33,7 @@ class EnvCheckDialog(QDialog):
         self.resize(620, 380)
         self._theme: Theme | None = None
         self._answer: dict[str, Any] | None = None
-        self._heading = QLabel()
+        self._heading = ElidedLabel()
         self._heading.setProperty("role", "title")
         self._summary = QLabel()
         self._summary.setObjectName("env_check_summary")

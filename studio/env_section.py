@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from studio.env_check_dialog import EnvCheckDialog
 from studio.env_inquiry import EnvInquiry
 from studio.env_picker import EnvPicker, facts_in_words
+from studio.labels import breakable, plain_label
 from studio.theme import Theme
 from td3core.catalogue import find_known
 from td3core.envs import registered_elsewhere
@@ -39,10 +40,9 @@ class EnvSection(QWidget):
         self._button.setAccessibleName("Environment check")
         self._button.setToolTip("Environment check: try it for a moment and say what is odd")
         self._button.setIconSize(QSize(18, 18))
-        self.facts = QLabel()
+        self.facts = plain_label()
         self.facts.setObjectName("env_facts")
         self.facts.setProperty("role", "muted")
-        self.facts.setWordWrap(True)
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
         self._check, self._look = EnvInquiry(self), EnvInquiry(self)
@@ -163,4 +163,4 @@ class EnvSection(QWidget):
 
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
-        self.facts.setText(sentence)
+        self.facts.setText(breakable(sentence))

@@ -6,13 +6,13 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QLabel,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
 from studio.fields import make_field
+from studio.labels import breakable, plain_label
 from td3core.config import RunConfig, spec
 from td3core.journal import Change
 from td3core.run_list import Summary
@@ -29,8 +29,7 @@ class _Question(QDialog):
         self.setObjectName(name)
         self.setWindowTitle(title)
         self.setMinimumWidth(_WIDTH)
-        about = QLabel(sentence)
-        about.setWordWrap(True)
+        about = plain_label(breakable(sentence))
         self._form = QFormLayout()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         button = self.buttons.addButton(deed, QDialogButtonBox.ButtonRole.AcceptRole)

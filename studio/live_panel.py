@@ -69,6 +69,7 @@ class LiveRow(QWidget):
         self.spin.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.show_pending(False)
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.make_room()
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(1)
@@ -77,6 +78,13 @@ class LiveRow(QWidget):
         grid.addWidget(self._reset, 0, 2)
         grid.addWidget(self.slider, 1, 0, 1, 3)
         grid.setColumnStretch(0, 1)
+
+    def make_room(self) -> None:
+        """Keep room for the whole name, also while it waits for the run."""
+        shown = self._label.text()
+        self._label.setText(f"<b>{self._spec.symbol}&nbsp; {self._spec.label} …</b>")
+        self._label.setMinimumWidth(self._label.sizeHint().width())
+        self._label.setText(shown)
 
     def value(self) -> float | int:
         """The value as shown."""
@@ -192,6 +200,8 @@ class LivePanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         self._undo.setIcon(theme.icon("undo-variant"))
+        for row in self._rows.values():
+            row.make_room()
 
     def tunables(self) -> Tunables:
         """Return the values as shown.

@@ -8,11 +8,9 @@ from PySide6.QtGui import QAction, QCloseEvent, QColor, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
-    QLabel,
     QMainWindow,
     QMenu,
     QMessageBox,
-    QScrollArea,
     QSizePolicy,
     QToolBar,
     QToolButton,
@@ -20,7 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.form_area import FormArea
 from studio.going_on import GoingOn
+from studio.labels import ElidedLabel, plain_tip
 from studio.live_panel import LivePanel
 from studio.messages import Banner, Log
 from studio.plots import PlotGrid
@@ -101,7 +101,7 @@ class MainWindow(QMainWindow):
         self._actions: dict[str, QAction] = {}
         for name, text, _, shortcut, tip in _ACTIONS:
             self._add_action(bar, name, text, shortcut, tip)
-        self._title = QLabel()
+        self._title = ElidedLabel()
         self._title.setObjectName("run_title")
         self._title.setProperty("role", "muted")
         self._title.setContentsMargins(14, 0, 0, 0)
@@ -148,8 +148,8 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, left)
         self.setCorner(Qt.Corner.BottomRightCorner, right)
         self._docks = {
-            "setup": self._dock("setup", "Setup", _scrolling(self.setup), left),
-            "live": self._dock("live", "Live settings", _scrolling(self.live), left),
+            "setup": self._dock("setup", "Setup", FormArea(self.setup), left),
+            "live": self._dock("live", "Live settings", FormArea(self.live), left),
             "replay": self._dock("replay", "Replay", self.replay, right),
             "log": self._dock("log", "Log", self.log, bottom),
             "runs": self._dock("runs", "Runs", self.runs, bottom),
@@ -206,6 +206,7 @@ class MainWindow(QMainWindow):
     def _connect_runs(self) -> None:
         self.runs.refused.connect(partial(self.banner.show_message, "error"))
         self.runs.opened.connect(self._on_run_opened)
+        self.runs.model.renamed.connect(self._on_renamed)
         self.runs.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.runs.interrupted_found.connect(self._point_out_interrupted)
         self.runs.resume_requested.connect(self.going_on.resume)
@@ -254,12 +255,25 @@ class MainWindow(QMainWindow):
         action.setEnabled(path is not None)
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         what = f"Go on with {path.name} where it was left" if path else _RESUME
-        action.setToolTip(f"{what} ({keys})")
+        action.setToolTip(plain_tip(f"{what} ({keys})"))
 
     @Slot(bool)
     def _make_room_for_advanced(self, shown: bool) -> None:
         docks = [self._docks["setup"], self._docks["live"]]
-        self.resizeDocks(docks, [520, 200] if shown else [350, 370], Qt.Orientation.Vertical)
+        if shown:
+            self.resizeDocks(docks, [520, 200], Qt.Orientation.Vertical)
+        else:
+            self._fit_setup()
+
+    @Slot()
+    def _fit_setup(self) -> None:
+        """Give the setup what it needs, and the live settings below it the rest."""
+        docks = [self._docks["setup"], self._docks["live"]]
+        total = sum(dock.height() for dock in docks)
+        area = docks[0].widget()
+        assert isinstance(area, FormArea)
+        wanted = docks[0].height() - area.height() + area.wanted_height()
+        self.resizeDocks(docks, [wanted, total - wanted], Qt.Orientation.Vertical)
 
     @Slot()
     def _pause_or_resume(self) -> None:
@@ -301,16 +315,25 @@ class MainWindow(QMainWindow):
         self.banner.hide()
         self.model.show_recorded(recorded)
         run = recorded.run
-        name = recorded.summary.name or run.path.name
-        self._title.setText(f"{run.config.env}  ·  {name}")
+        self._show_title(run.config.env, recorded.summary.name or run.path.name)
         self.setup.welcome.hide()
         self.replay.show_run(run)
         self._offer_to_resume()
 
+    def _show_title(self, env_id: str, name: str) -> None:
+        self._title.setText(f"{env_id}  ·  {name}")
+
+    @Slot(Path, str)
+    def _on_renamed(self, path: Path, name: str) -> None:
+        run, config = self.model.run, self.model.config
+        if run is not None and config is not None and run.absolute() == path:
+            self._show_title(config.env, name or path.name)
+
     @Slot(int)
     def _point_out_interrupted(self, count: int) -> None:
         runs = "One run was" if count == 1 else f"{count} runs were"
-        self.banner.show_message("info", f'{runs} interrupted. <a href="runs">Show all runs</a>')
+        text = f'{runs} interrupted. <a href="runs">Show all runs</a>'
+        self.banner.show_message("info", text, rich=True)
 
     # What the run says --------------------------------------------------------------------------
 
@@ -335,7 +358,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_run_started(self, event: events.Started) -> None:
-        self._title.setText(f"{event.config.env}  ·  {event.run.name}")
+        self._show_title(event.config.env, event.run.name)
         self.setup.welcome.hide()
         self.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -443,6 +466,8 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
+            if not isinstance(self._settings.value("layout"), QByteArray):
+                QTimer.singleShot(0, self, self._fit_setup)
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
@@ -472,13 +497,3 @@ class MainWindow(QMainWindow):
 def _texts(value: object) -> list[str]:
     """Read a list of texts from the settings, where a list of one is stored as a text."""
     return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
-
-
-def _scrolling(content: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setWidget(content)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    # Narrower than this, the names of the settings would be cut off.
-    area.setMinimumWidth(286)
-    return area

@@ -12,10 +12,12 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
+    QSizePolicy,
     QToolButton,
     QWidget,
 )
 
+from studio.labels import breakable
 from studio.theme import Theme
 
 
@@ -28,9 +30,12 @@ class Banner(QFrame):
         super().__init__(parent)
         self.setObjectName("banner")
         self._details = ""
+        self._said = ""
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
+        # A word of any length must not widen the window.
+        self._text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.LinksAccessibleByMouse
@@ -60,7 +65,7 @@ class Banner(QFrame):
     @property
     def text(self) -> str:
         """The sentence on show."""
-        return self._text.text()
+        return self._said
 
     def show_message(
         self,
@@ -68,12 +73,18 @@ class Banner(QFrame):
         text: str,
         details: str = "",
         offer: tuple[str, Callable[[], object]] | None = None,
+        *,
+        rich: bool = False,
     ) -> None:
         """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``.
 
-        ``offer`` is a button: what it says, and what it does.
+        ``offer`` is a button: what it says, and what it does. Only a ``rich`` text may hold links
+        and the like; what a person or a file brought in must not.
         """
-        self._text.setText(text)
+        self._said = text
+        kinds = Qt.TextFormat
+        self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
+        self._text.setText(text if rich else breakable(text))
         self._act.setText(offer[0] if offer else "")
         self._act.setVisible(offer is not None)
         self._deed = offer[1] if offer else None

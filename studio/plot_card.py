@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -284,9 +285,9 @@ class PlotCard(QWidget):
             for curve, value in values
             if math.isfinite(value)
         ]
-        lines += remarks
+        lines += map(escape, remarks)
         if marker is not None:
-            lines.append(f'<span style="color:{self._theme.marker}">┊</span> {marker.text}')
+            lines.append(f'<span style="color:{self._theme.marker}">┊</span> {escape(marker.text)}')
         self._readout.setText("<br>".join(lines))
         self._readout.adjustSize()
         self._readout.move(self._beside_the_hair())

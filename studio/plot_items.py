@@ -2,13 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetricsF
 
 from studio.series import Numbers
+
+_MANY_DECADES = 12
+"""Beyond these, lines between the decades of an axis would fill the plot."""
 
 
 def stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
@@ -48,13 +53,71 @@ class Level(pg.InfiniteLine):  # type: ignore[misc]
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
 
+    def tickValues(  # noqa: N802
+        self,
+        minVal: float,  # noqa: N803
+        maxVal: float,  # noqa: N803
+        size: float,
+    ) -> list[tuple[float | None, list[float]]]:
+        """Return ticks by level; on a logarithmic axis, label no more than there is room for."""
+        if not self.logMode:
+            found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
+            return found
+        height = QFontMetricsF(self.style["tickFont"] or QFont()).height()
+        return log_ticks(minVal, maxVal, height * (maxVal - minVal) / max(size, 1.0))
+
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float | None
     ) -> list[str]:
         """Label these ticks; on a logarithmic axis the values are exponents."""
-        if self.logMode or spacing is None:
-            return [f"{10**value:.0e}".replace("e-0", "e-").replace("e+0", "e") for value in values]
+        if self.logMode:
+            return [_power(value) if spacing else "" for value in values]
+        if spacing is None:
+            return [_power(value) for value in values]
         return [_short(value * scale, spacing * scale) for value in values]
+
+
+def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, list[float]]]:
+    """Return ticks between two exponents: those to be labelled, and (``None``) the bare ones.
+
+    Labelled are at least ``gap`` decades apart: decades, or every few of them, and where there is
+    room, numbers between them.
+    """
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    every = max(1, math.ceil(gap))
+    chosen = [float(decade) for decade in decades if decade % every == 0]
+    for digits in (range(1, 10), (1, 2, 4, 6, 8), (1, 2, 5), (1, 3)):
+        finer = [decade + math.log10(digit) for decade in decades for digit in digits]
+        if all(after - before >= gap for before, after in pairwise(finer)):
+            chosen = finer
+            break
+    labelled = [value for value in chosen if low <= value <= high]
+    if len(labelled) < 2:
+        labelled = _within_a_decade(low, high, gap)
+    bare = [decade + math.log10(digit) for decade in decades for digit in range(1, 10)]
+    if len(decades) > _MANY_DECADES:
+        bare = [float(decade) for decade in decades]
+    rest = [value for value in bare if low <= value <= high and value not in labelled]
+    return [(1.0, labelled), (None, rest)]
+
+
+def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
+    """Return round numbers, as exponents, where hardly a power of ten is in view."""
+    start, end = 10.0**low, 10.0**high
+    # Numbers evenly apart are closest at the upper end of a logarithmic axis.
+    least = max(end - 10.0 ** (high - gap), (end - start) / 8)
+    if not 0.0 < least < math.inf:
+        return []
+    unit = 10.0 ** math.floor(math.log10(least))
+    step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= least * (1 - 1e-9))
+    first, last = math.ceil(start / step), math.floor(end / step)
+    return [math.log10(number * step) for number in range(max(first, 1), last + 1)]
+
+
+def _power(exponent: float) -> str:
+    """Write a power of ten with as many digits as it needs: 1e-3, 2e0, 1.5e0."""
+    digits, power = f"{10.0**exponent:.2e}".split("e")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def _short(value: float, spacing: float) -> str:

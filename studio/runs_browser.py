@@ -197,7 +197,8 @@ class RunsBrowser(QWidget):
         count, wanted = len(self.model.rows), self.search.text().strip()
         nothing_found = wanted and not self.proxy.rowCount()
         if count:
-            self._count.setText(f"{count:,} run{'' if count == 1 else 's'}")
+            found = f"{self.proxy.count_found():,} of " if wanted else ""
+            self._count.setText(f"{found}{count:,} run{'' if count == 1 else 's'}")
             self._place.show_hint(f"No run matches “{wanted}”." if nothing_found else "")
         else:
             self._count.clear()

@@ -8,12 +8,15 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
+from studio.labels import breakable
 from studio.replay.checkpoint_model import short_steps
 from studio.runs_scan import RunRow
 from studio.status_line import in_words
+from td3core.presets import PLUS
 from td3core.records import State
 from td3core.run_list import Summary
 
+_PLAIN = "TD3"
 _LEAST = float("-inf")
 
 DAMAGED = "damaged"
@@ -90,6 +93,15 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
     return _TEXTS[column](row.summary)
 
 
+def detail_of(row: RunRow) -> str:
+    """Return what tells a run from others of its environment: its algorithm and seed."""
+    found = row.summary
+    if found is None:
+        return ""
+    variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
+    return f"{PLUS.join(variant) or _PLAIN} · seed {found.seed}"
+
+
 def sort_key(row: RunRow, column: Column, state: str) -> Any:
     """Return what a column sorts by: one kind of value for all of its cells."""
     if column in _ORDERS and row.summary is not None:
@@ -101,11 +113,19 @@ def about(row: RunRow) -> str:
     """Return the tooltip of a run: its note, its end, its folder."""
     found = row.summary
     if found is None:
-        return f"{escape(row.problem)}<br>{escape(str(row.path))}"
-    parts = [f"<b>{escape(found.name or found.env)}</b>"]
-    parts += [escape(text).replace("\n", "<br>") for text in (found.note, found.message) if text]
-    parts += [f"Step {found.env_steps:,} of {found.steps:,}", escape(row.path.name)]
+        return f"{_html(row.problem)}<br>{_html(str(row.path))}"
+    parts = [f"<b>{_html(found.name or found.env)}</b>"]
+    parts += [_html(text) for text in (found.note, found.message) if text]
+    preset = found.preset or "Defaults of TD3"
+    parts.append(f"{_html(preset)} · seed {found.seed} · {in_words(found.wall_s)}")
+    if found.parent is not None:
+        parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
+    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
     return "<br>".join(parts)
+
+
+def _html(text: str) -> str:
+    return escape(breakable(text)).replace("\n", "<br>")
 
 
 def started(created: str) -> str:

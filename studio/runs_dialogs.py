@@ -8,23 +8,29 @@ from PySide6.QtCore import QFile, Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QInputDialog,
     QLabel,
     QMessageBox,
+    QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
+from studio.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs import RunDirectory
+
+_NOTE_SIZE = (460, 260)
 
 
 def ask_note(parent: QWidget, name: str, note: str) -> str | None:
     """Let a person edit the note on a run; ``None`` if they would rather not."""
-    text, agreed = QInputDialog.getMultiLineText(parent, "Note", f"Note on {name}:", note)
-    return text.strip() if agreed else None
+    dialog = NoteDialog(name, note, parent)
+    agreed = dialog.exec() == QDialog.DialogCode.Accepted
+    text = dialog.editor.toPlainText().strip()
+    dialog.deleteLater()
+    return text if agreed else None
 
 
 def delete_runs(parent: QWidget, paths: Sequence[Path]) -> list[str]:
@@ -59,17 +65,46 @@ def move_to_trash(path: Path) -> bool:
 
 
 def _several(paths: Sequence[Path]) -> str:
-    return paths[0].name if len(paths) == 1 else f"{len(paths)} runs"
+    return shortened(paths[0].name) if len(paths) == 1 else f"{len(paths)} runs"
 
 
 def _agreed(parent: QWidget, question: str, deed: str) -> bool:
-    box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", question, parent=parent)
+    box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", "", parent=parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(question)
     yes = box.addButton(deed, QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
     box.setEscapeButton(cancel)
     box.exec()
     return box.clickedButton() is yes
+
+
+class NoteDialog(QDialog):
+    """Edits the note on a run."""
+
+    def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runs_note_dialog")
+        self.setWindowTitle("Note")
+        self.resize(*_NOTE_SIZE)
+        about = ElidedLabel()
+        about.setText(f"Note on {name}")
+        self.editor = QPlainTextEdit(note)
+        self.editor.setObjectName("runs_note_editor")
+        self.editor.setAccessibleName("Note")
+        self.editor.setTabChangesFocus(True)
+        kind = QDialogButtonBox.StandardButton
+        buttons = QDialogButtonBox(kind.Ok | kind.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(about)
+        layout.addWidget(self.editor, 1)
+        layout.addWidget(buttons)
+        self.editor.setFocus()
 
 
 class SettingsDialog(QDialog):
@@ -79,7 +114,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("runs_settings_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"Settings of {run.path.name}")
+        self.setWindowTitle(f"Settings of {shortened(run.path.name)}")
         self.resize(460, 560)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Settings")

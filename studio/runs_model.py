@@ -15,7 +15,17 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from studio.runs_cells import DAMAGED, HEADINGS, ICONS, Column, about, alignment, sort_key, text_of
+from studio.runs_cells import (
+    DAMAGED,
+    HEADINGS,
+    ICONS,
+    Column,
+    about,
+    alignment,
+    detail_of,
+    sort_key,
+    text_of,
+)
 from studio.runs_scan import Found, RunRow
 from studio.theme import Theme
 from td3core.records import Notes, State, write_notes
@@ -23,7 +33,7 @@ from td3core.run_list import Summary
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-ROW, SEARCH = (Qt.ItemDataRole.UserRole + n for n in range(2))
+ROW, SEARCH, DETAIL = (Qt.ItemDataRole.UserRole + n for n in range(3))
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +50,8 @@ class RunsModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     refused = Signal(str)
+    renamed = Signal(Path, str)
+    """A run was given another name, or (empty) none."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -189,7 +201,15 @@ class RunsModel(QAbstractItemModel):
                 return row
             case _ if role == SEARCH:
                 return self._searched(row)
+            case _ if column is Column.RUN:
+                return self._more(row, role)
         return None
+
+    def _more(self, row: RunRow, role: int) -> str | None:
+        """Return what the first column has beyond its text, for eyes and for ears."""
+        name, detail = text_of(row, Column.RUN, self._state(row)), detail_of(row)
+        spoken = f"{name} · {detail}" if detail else name
+        return {DETAIL: detail, Qt.ItemDataRole.AccessibleTextRole: spoken}.get(role)
 
     def setData(  # noqa: N802
         self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole
@@ -216,6 +236,8 @@ class RunsModel(QAbstractItemModel):
         values = {name: getattr(row.summary, name) for name in Summary.__slots__}
         summary = Summary(**(values | {"name": notes.name, "note": notes.note}))
         self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
+        if notes.name != row.summary.name:
+            self.renamed.emit(row.path, notes.name)
         return True
 
     def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:
@@ -231,6 +253,10 @@ class RunsModel(QAbstractItemModel):
         """Return what has become of a run, ``damaged`` if that cannot be read."""
         return self._state(self.rows[path])
 
+    def searched(self) -> list[str]:
+        """Return what is searched of each run."""
+        return [self._searched(row) for row in self.rows.values()]
+
     def interrupted(self) -> int:
         """Count the runs that neither ended nor live."""
         return sum(self._state(row) == State.INTERRUPTED for row in self.rows.values())
@@ -243,7 +269,7 @@ class RunsModel(QAbstractItemModel):
     def _searched(self, row: RunRow) -> str:
         cells = [text_of(row, column, self._state(row)) for column in Column]
         note = row.summary.note if row.summary else row.problem
-        return " ".join([*cells, row.path.name, note.replace("\n", " ")])
+        return " ".join([*cells, detail_of(row), row.path.name, note.replace("\n", " ")])
 
     def _node(self, index: Index) -> _Node:
         return self._numbered[index.internalId()] if index.isValid() else self._root
@@ -271,6 +297,11 @@ class RunsProxy(QSortFilterProxyModel):
     def branched(self) -> list[Path]:
         """Return the runs that others stand below."""
         return self._model.branched()
+
+    def count_found(self) -> int:
+        """Count the runs that match; parents shown for the sake of a branch do not."""
+        wanted = self.filterRegularExpression()
+        return sum(wanted.match(text).hasMatch() for text in self._model.searched())
 
     def search(self, text: str) -> None:
         """Show only runs with each of these words somewhere in their row or note."""

@@ -3,32 +3,36 @@
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLabel,
     QSizePolicy,
     QStackedWidget,
     QTreeView,
     QWidget,
 )
 
+from studio.labels import breakable, plain_label
 from studio.runs_cells import Column
+from studio.runs_delegate import RunDelegate
 from studio.runs_model import ROW, RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 178,
-    Column.STATE: 114,
+    Column.RUN: 186,
+    Column.STATE: 100,
     Column.LAST: 60,
-    Column.BEST: 60,
-    Column.STEPS: 100,
-    Column.STARTED: 124,
-    Column.DURATION: 76,
+    Column.BEST: 56,
+    Column.STEPS: 86,
+    Column.STARTED: 126,
+    Column.DURATION: 70,
     Column.SEED: 44,
     Column.PRESET: 130,
     Column.PARENT: 230,
 }
+_DISPENSABLE = (Column.PARENT, Column.PRESET, Column.SEED, Column.LAST, Column.DURATION)
+"""Left out, in this order, where there is no room: the first column or its tooltip tells them."""
 
 
 class RunsView(QTreeView):
@@ -52,6 +56,7 @@ class RunsView(QTreeView):
         self.setUniformRowHeights(True)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumSize(200, 60)
+        self.setItemDelegate(RunDelegate(self))
         self._make_header()
         proxy.modelAboutToBeReset.connect(self._keep)
         proxy.modelReset.connect(self._restore)
@@ -66,6 +71,22 @@ class RunsView(QTreeView):
             self.setColumnWidth(column, width)
         header.setSortIndicator(Column.STARTED, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
+        # The names get what the others leave, and the others go before there is too little.
+        header.setSectionResizeMode(Column.RUN, QHeaderView.ResizeMode.Stretch)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        widths = {
+            column: width if column is Column.RUN else self.columnWidth(column) or width
+            for column, width in _WIDTHS.items()
+        }
+        missing = sum(widths.values()) - self.viewport().width()
+        for column in _DISPENSABLE:
+            hidden = missing > 0 and column != self.header().sortIndicatorSection()
+            self.setColumnHidden(column, hidden)
+            if hidden:
+                missing -= widths[column]
 
     @property
     def editing(self) -> bool:
@@ -132,16 +153,15 @@ class ViewOrHint(QStackedWidget):
 
     def __init__(self, view: QWidget) -> None:
         super().__init__()
-        self.hint = QLabel()
+        self.hint = plain_label()
         self.hint.setObjectName("runs_hint")
         self.hint.setProperty("role", "muted")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.hint.setWordWrap(True)
         self.hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.addWidget(view)
         self.addWidget(self.hint)
 
     def show_hint(self, text: str) -> None:
         """Show a sentence in place of the list, or the list if it is empty."""
-        self.hint.setText(text)
+        self.hint.setText(breakable(text))
         self.setCurrentIndex(1 if text else 0)

@@ -20,6 +20,7 @@ from superqt import QCollapsible
 from studio.disk_line import DiskLine
 from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
+from studio.labels import breakable
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
 from td3core.config import RunConfig, Tunables, default, make_settings, specs
@@ -34,6 +35,9 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_USUAL_NAME = 20
+_COMBO_FRAME = 36
+"""Pixels of a list of choices beside its text: arrow, edge and padding."""
 _WIDE = ("env_args",)
 _ON_DISK = (
     *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
@@ -67,6 +71,8 @@ class SetupPanel(QWidget):
         self._menu.presets_changed.connect(self._reload_presets)
         self._menu.refused.connect(self.refused)
         self._about = _note("")
+        # A person's own preset may say anything.
+        self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._runs_dir: Path | None = None
         self.disk = DiskLine()
         self._fields = {
@@ -170,9 +176,18 @@ class SetupPanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         self.environment.set_theme(theme)
+        self._make_room()
         self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
         self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
         self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
+
+    def _make_room(self) -> None:
+        """Keep room for the usual names; a longer one may be cut."""
+        metrics = self._preset.fontMetrics()
+        names = [p.env for p in self._presets.values() if len(p.env) <= _USUAL_NAME]
+        width = max(map(metrics.horizontalAdvance, names), default=0) + _COMBO_FRAME
+        for combo in (self._env, self._preset):
+            combo.setMinimumWidth(width)
 
     def set_runs_dir(self, path: Path) -> None:
         """Look here for the room that a run will need."""
@@ -248,7 +263,7 @@ class SetupPanel(QWidget):
     def _on_preset(self) -> None:
         """Show the values of what is chosen, and what it is about."""
         chosen = self._chosen()
-        self._about.setText(" ".join(preset.about for preset in chosen))
+        self._about.setText(breakable(" ".join(preset.about for preset in chosen)))
         self._about.setVisible(bool(chosen))
         values = self._chosen_values()
         for name, field in self._fields.items():

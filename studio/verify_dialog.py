@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.labels import breakable, plain_label
+
 _END_MS = 2_000
 _TRIED = (
     "The run is copied and taken further twice: at one go, and with an interruption half-way."
@@ -39,9 +41,8 @@ class VerifyDialog(QDialog):
         about = QLabel(_TRIED)
         about.setWordWrap(True)
         about.setProperty("role", "muted")
-        self.verdict = QLabel()
+        self.verdict = plain_label()
         self.verdict.setObjectName("verify_verdict")
-        self.verdict.setWordWrap(True)
         self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._bar = QProgressBar()
         self._bar.setObjectName("verify_progress")
@@ -139,7 +140,7 @@ class VerifyDialog(QDialog):
         self.adjustSize()
 
     def _say(self, text: str) -> None:
-        self.verdict.setText(text)
+        self.verdict.setText(breakable(text))
 
     def _show_waiting(self, *, waiting: bool) -> None:
         self._problem = ""

@@ -123,11 +123,14 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     from td3core.run_list import list_runs, summarise
 
     folder = runs_folder(runs_dir)
-    if runs_dir and not runs_dir.is_dir():
-        raise RequestError(f"There is no folder of runs at {runs_dir}.")
+    if folder.is_file():
+        raise RequestError(f"{folder} is a file, not a folder of runs.")
     summaries = [summarise(run) for run in list_runs(folder)]
     if as_json:
         print(json.dumps([asdict(s) | {"run": str(s.run)} for s in summaries]))
+        return 0
+    if not summaries:
+        console.print(f"There are no runs in {escape(str(folder))}")
         return 0
     table = Table(
         Column("run", overflow="fold"),

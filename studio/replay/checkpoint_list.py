@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.labels import plain_tip
 from studio.replay.checkpoint_model import CheckpointModel, Section
 from td3core.errors import RequestError
 from td3core.run_list import list_runs
@@ -77,7 +78,7 @@ class CheckpointPanel(QWidget):
         if self._asked is not None:
             why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(self._asked)
             self.branch_action.setEnabled(not why_not)
-            self.branch_action.setToolTip(why_not or _BRANCH)
+            self.branch_action.setToolTip(plain_tip(why_not or _BRANCH))
             self.menu.popup(self.view.viewport().mapToGlobal(position))
 
     @Slot()
@@ -145,7 +146,7 @@ class CheckpointPanel(QWidget):
             # As text: a combo box does not find other Python objects again.
             self.source.addItem(_title(run), str(run.path))
             at = self.source.count() - 1
-            self.source.setItemData(at, str(run.path), Qt.ItemDataRole.ToolTipRole)
+            self.source.setItemData(at, plain_tip(str(run.path)), Qt.ItemDataRole.ToolTipRole)
         self.source.setEnabled(bool(runs))
 
     @Slot()

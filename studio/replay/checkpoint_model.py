@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
+from studio.labels import plain_tip
 from td3core import checkpoint, disk
 from td3core.checkpoint import SUFFIX, Header
 from td3core.errors import RequestError
@@ -75,7 +76,7 @@ class CheckpointModel(QAbstractListModel):
                 return row.path
             case Qt.ItemDataRole.ToolTipRole:
                 found = self._look_up(row.path)
-                return _about(found) if isinstance(found, Header) else found
+                return plain_tip(_about(found) if isinstance(found, Header) else found)
             case Qt.ItemDataRole.ForegroundRole if isinstance(self._look_up(row.path), str):
                 return _muted()
         return None

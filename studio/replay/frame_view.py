@@ -52,7 +52,11 @@ class FrameView(QWidget):
 
     def _paint_text(self, painter: QPainter) -> None:
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Base))
-        painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+        # In the light theme the ground alone could not be told from that around it.
+        painter.setPen(self.palette().color(QPalette.ColorRole.Mid))
+        painter.drawRoundedRect(
+            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS
+        )
         painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
         inner = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         painter.drawText(

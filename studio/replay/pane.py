@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.labels import breakable, plain_tip
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.checkpoint_model import short_steps
 from studio.replay.frame_view import FrameView
@@ -232,7 +233,7 @@ class ReplayPane(QWidget):
     def _show_loaded(self, loaded: Loaded) -> None:
         self.checkpoints.select(loaded.path)
         self.title.setText(f"{loaded.env_id} · {short_steps(loaded.env_steps)}")
-        self.title.setToolTip(_about(loaded))
+        self.title.setToolTip(plain_tip(_about(loaded)))
         self.title.show()
         self._say("")
 
@@ -261,8 +262,8 @@ class ReplayPane(QWidget):
 
     @Slot(str)
     def _say(self, text: str) -> None:
-        self.message.setText(text)
-        self.message.setToolTip(text)
+        self.message.setText(breakable(text))
+        self.message.setToolTip(plain_tip(text))
         self.message.setVisible(bool(text))
 
     def _icon(self, name: str) -> QIcon:

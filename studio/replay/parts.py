@@ -1,6 +1,6 @@
 """Small pieces the replay pane is put together from."""
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 
@@ -14,6 +14,7 @@ def describe(widget: QWidget, name: str, spoken: str, tip: str) -> None:
 def make_label(name: str, *, muted: bool = False) -> QLabel:
     """Return an empty label that takes the room it is given."""
     label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setObjectName(name)
     if muted:
         label.setProperty("role", "muted")

@@ -170,7 +170,7 @@ def test_layers_refuse_all_but_a_few_widths(name: str, value: object) -> None:
 def test_a_choice_refuses_other_words_and_lists_its_own(name: str, value: object) -> None:
     said = refusal(**{name: value})
     assert name in said
-    assert "relu or tanh" in said
+    assert " or ".join(FIELDS[name].metadata["spec"].choices) in said
 
 
 @pytest.mark.parametrize("value", [0, 1, "true", None])
@@ -242,7 +242,7 @@ def test_text_of_another_kind_is_refused_with_what_the_setting_takes(name: str, 
     with pytest.raises(RequestError) as caught:
         parse_value(name, text)
     assert name in str(caught.value)
-    assert repr(text) in str(caught.value)
+    assert repr(text)[:60] in str(caught.value)
     assert type_words(name) in str(caught.value)
 
 

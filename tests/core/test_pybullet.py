@@ -51,7 +51,7 @@ def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
     with pytest.raises(RequestError) as caught:
         make_env(WALKER)
     assert str(caught.value) == (
-        f"{WALKER} needs a package that is not installed; pip install 'td3-studio[pybullet]'."
+        f"{WALKER} needs a package that is not installed; pip install 'pybullet_envs_gymnasium'."
     )
 
 
@@ -60,7 +60,7 @@ def test_without_the_extra_the_doctor_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr("td3core.doctor._draws", lambda env_id: None)
     found = next(f for f in examine() if f is not None and f.what == "PyBullet")
-    assert found.value == "not installed (optional); pip install 'td3-studio[pybullet]'"
+    assert found.value == "not installed (optional); pip install 'pybullet_envs_gymnasium'"
     assert found.ok is None
 
 

@@ -6,7 +6,9 @@ from td3core import disk
 
 
 def text(find) -> str:
-    return find("setup_disk").text() if find("setup_disk").isVisible() else ""
+    """Return what the line says, with plain spaces, or nothing if it is not there."""
+    line = find("setup_disk")
+    return line.text().replace("\N{NO-BREAK SPACE}", " ") if line.isVisible() else ""
 
 
 def test_the_form_says_what_a_run_will_take(find):

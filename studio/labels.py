@@ -1,0 +1,81 @@
+"""Texts that others wrote, names and notes and paths, shown as they are and never too wide."""
+
+import re
+from html import escape
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QStyle, QStyleOption, QWidget
+
+_LONG_WORD = 30
+_LONG_TIP = 80
+_SHORT = 60
+
+
+def breakable(text: str) -> str:
+    """Let words that no line could hold be broken (at zero-width spaces)."""
+    return re.sub(rf"([^\s/-]{{{_LONG_WORD}}})(?=\S)", "\\1\u200b", text)
+
+
+def shortened(name: str) -> str:
+    """Leave out the middle of a name that a sentence has no room for."""
+    half = _SHORT // 2
+    return name if len(name) <= _SHORT else f"{name[:half]}…{name[1 - half :]}"
+
+
+def plain_tip(text: str) -> str:
+    """Return a tooltip that shows a text as it is, in lines of bearable length."""
+    if "<" not in text and len(text) <= _LONG_TIP:
+        return text
+    # Qt wraps only what is rich text.
+    lines = escape(breakable(text)).replace("\n", "<br>")
+    return f"<qt>{lines}</qt>"
+
+
+def plain_label(text: str = "", *, wrap: bool = True) -> QLabel:
+    """Return a label that shows a text as it is."""
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(wrap)
+    return label
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in an ellipsis where it has no room; the tooltip has all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def setText(self, text: str) -> None:  # noqa: N802
+        """Show a text, its line breaks as spaces."""
+        super().setText(" ".join(text.splitlines()))
+        self.setToolTip(plain_tip(text))
+
+    @property
+    def shown(self) -> str:
+        """What there is room for."""
+        room, indent = self.contentsRect().width(), max(self.indent(), 0)
+        mode = Qt.TextElideMode.ElideRight
+        return self.fontMetrics().elidedText(self.text(), mode, room - indent)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Ask for no width: others need it more."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw what there is room for."""
+        painter, option = QPainter(self), QStyleOption()
+        option.initFrom(self)
+        style = self.style()
+        style.drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
+        style.drawItemText(
+            painter,
+            self.contentsRect(),
+            int(self.alignment()),
+            self.palette(),
+            self.isEnabled(),
+            self.shown,
+            self.foregroundRole(),
+        )
+        painter.end()

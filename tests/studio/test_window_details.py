@@ -1,0 +1,321 @@
+"""Small things that make the window readable: edges, counts, labels, names and widths."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QMessageBox,
+    QPlainTextEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from studio.labels import breakable, plain_tip
+from studio.plot_items import ShortAxis
+from studio.runs_browser import RunsBrowser
+from studio.runs_cells import Column
+from studio.runs_delegate import split
+from studio.runs_dialogs import ask_note, delete_runs
+from studio.runs_model import DETAIL
+from studio.theme import load_theme
+from tests.studio.fake_runs import make_run
+from tests.studio.test_runs_browser import read_again
+
+
+@pytest.fixture
+def browser(qtbot, runs_dir: Path) -> Iterator[RunsBrowser]:
+    """The list alone, as wide as the window of 1280 pixels leaves it."""
+    made = RunsBrowser(runs_dir, load_theme("light"))
+    qtbot.addWidget(made)
+    made.resize(676, 250)
+    made.show()
+    yield made
+    made.close_errands()
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
+    if window._theme.name != name:
+        window.switch_theme()
+    view = window.replay.view
+    theme = load_theme(name)
+    seen = view.grab().toImage()
+    middle = seen.height() // 2
+    edge = {seen.pixelColor(x, middle).name() for x in (0, seen.width() - 1)}
+    assert edge == {QColor(theme.border).name()}
+    assert theme.border != theme.panel
+
+
+def test_the_count_says_how_many_of_the_runs_a_search_has_found(qtbot, browser, runs_dir) -> None:
+    for seed in range(3):
+        make_run(runs_dir, seed=seed, name="wanted" if seed == 1 else "")
+    read_again(qtbot, browser)
+    count = browser.findChild(QLabel, "runs_count")
+    assert count.text() == "3 runs"
+    browser.search.setText("wanted")
+    assert count.text() == "1 of 3 runs"
+    browser.search.clear()
+    assert count.text() == "3 runs"
+
+
+def test_a_parent_shown_for_its_branch_is_not_counted_as_found(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir)
+    make_run(runs_dir, first=500, parent=(parent.path.name, 500), name="wanted")
+    read_again(qtbot, browser)
+    browser.search.setText("wanted")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "pixels"),
+    [
+        (-0.1, 1.1, 80),
+        (0.7, 1.1, 60),
+        (-3, 4, 80),
+        (-20, 20, 90),
+        (0.41, 0.43, 200),
+        (2.1, 2.9, 70),
+    ],
+)
+def test_labels_of_a_logarithmic_axis_never_touch(qtbot, low, high, pixels) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    shown = [
+        (value, text)
+        for spacing, values in axis.tickValues(low, high, pixels)
+        for value, text in zip(values, axis.tickStrings(values, 1.0, spacing), strict=True)
+        if text
+    ]
+    assert shown
+    assert all(low <= value <= high for value, _ in shown)
+    assert all(float(text) == pytest.approx(10**value, rel=0.01) for value, text in shown)
+    height = QFontMetricsF(QFont()).height()
+    heights = sorted(value * pixels / (high - low) for value, _ in shown)
+    assert all(after - before >= height - 1e-6 for before, after in pairwise(heights))
+
+
+def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    spacing, values = axis.tickValues(-2.5, 2.5, 90)[0]
+    assert axis.tickStrings(values, 1.0, spacing) == ["1e-2", "1e-1", "1e0", "1e1", "1e2"]
+
+
+def open_run(qtbot, window, run) -> None:
+    window._show_runs()
+    qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
+    window.runs.view.choose([run.path.absolute()], run.path.absolute())
+    window.runs.deeds._open()
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+
+
+def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, runs_dir) -> None:
+    run, other = make_run(runs_dir, name="first"), make_run(runs_dir, name="other")
+    open_run(qtbot, window, run)
+    model, title = window.runs.model, find("run_title")
+    assert title.text() == "Pendulum-v1  ·  first"
+    model.setData(model.find(run.path.absolute()), "second")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(other.path.absolute()), "third")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(run.path.absolute()), "")
+    assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
+
+
+def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
+    qtbot, window, find, runs_dir
+) -> None:
+    name = "<b>bold</b> " + "long" * 75
+    before = window.width(), window.minimumSizeHint().width()
+    open_run(qtbot, window, make_run(runs_dir, name=name))
+    title = find("run_title")
+    assert (window.width(), window.minimumSizeHint().width()) == before
+    assert find("theme_button").isVisible()
+    assert title.shown.endswith("…")
+    assert title.fontMetrics().horizontalAdvance(title.shown) <= title.width()
+    assert name in plain_text(title.toolTip())
+
+
+def plain_text(tip: str) -> str:
+    """Return what a tooltip says, as it is read."""
+    text = QTextDocumentFragment.fromHtml(tip).toPlainText() if Qt.mightBeRichText(tip) else tip
+    return text.replace("\u200b", "")
+
+
+BOLD = "<b>x</b> " + "W" * 300
+
+
+def labels_with(parent: QWidget, text: str) -> list[QLabel]:
+    return [each for each in parent.findChildren(QLabel) if text in each.text()]
+
+
+def assert_as_it_is(label: QLabel) -> None:
+    html = label.textFormat() is Qt.TextFormat.AutoText and Qt.mightBeRichText(label.text())
+    assert not html
+    assert label.textFormat() is not Qt.TextFormat.RichText
+
+
+def test_a_note_is_asked_for_by_the_plain_name_in_a_dialog_of_bounded_width(
+    qtbot, monkeypatch
+) -> None:
+    seen = []
+
+    def agree(dialog: QDialog) -> int:
+        seen.append(dialog)
+        dialog.show()
+        (about,) = labels_with(dialog, "<b>x</b>")
+        assert_as_it_is(about)
+        assert dialog.width() < 600
+        dialog.findChild(QPlainTextEdit).setPlainText(" new ")
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(QDialog, "exec", agree)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    assert ask_note(parent, BOLD, "old") == "new"
+    assert len(seen) == 1
+
+
+def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch, tmp_path) -> None:
+    seen = []
+
+    def refuse(box: QMessageBox) -> int:
+        box.show()
+        seen.append((box.textFormat(), box.text(), box.width()))
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", refuse)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    delete_runs(parent, [tmp_path / ("<b>x<b> " + "W" * 200)])
+    ((kind, text, width),) = seen
+    assert kind is Qt.TextFormat.PlainText
+    assert "<b>x<b>" in text
+    assert width < 900
+
+
+def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, window) -> None:
+    before = window.minimumSizeHint().width()
+    window.banner.show_message("error", BOLD)
+    assert window.banner.text == BOLD
+    (label,) = [window.banner.findChild(QLabel, "banner_text")]
+    assert_as_it_is(label)
+    assert window.minimumSizeHint().width() == before
+    window._point_out_interrupted(2)
+    assert label.textFormat() is Qt.TextFormat.RichText
+
+
+def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
+    card = window.plots.card("plot_return")
+    card.show_readout(5.0, [], None, ["<b>x</b>"])
+    assert "<b>x</b>" in card.readout
+
+
+@pytest.mark.parametrize("text", [BOLD, "short", "<i>a\nb</i>", "a path/" * 40])
+def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text: str) -> None:
+    tip = plain_tip(text)
+    assert plain_text(tip) == text
+    assert len(text) < 80 or Qt.mightBeRichText(tip)
+    assert max(map(len, breakable(text).replace("\u200b", " ").split())) <= 31
+
+
+def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
+    outside = [window.replay.message, window.replay.title, window.setup.environment.facts]
+    outside += [window.setup._about, window.verify.verdict]
+    for label in outside:
+        label.setText(BOLD)
+        assert_as_it_is(label)
+    assert "&lt;b&gt;" in plain_tip(BOLD)
+
+
+def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) -> None:
+    window.replay._say("<b>x</b> is gone")
+    assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
+
+
+def test_the_first_column_tells_the_algorithm_and_the_seed(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
+    make_run(runs_dir, seed=4, name="W" * 300)
+    read_again(qtbot, browser)
+    cells = [browser.proxy.index(number, Column.RUN) for number in range(2)]
+    assert {cell.data(DETAIL) for cell in cells} == {"DDPG · seed 3", "TD3 · seed 4"}
+    option = QStyleOptionViewItem()
+    width = browser.view.columnWidth(Column.RUN)
+    for cell in cells:
+        text, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        name, rest = split(text, f" · {detail}", width, option)
+        assert rest == f" · {detail}"
+        assert option.fontMetrics.horizontalAdvance(name + rest) <= width + 1
+    browser.search.setText("ddpg seed 3")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+
+
+def test_the_detail_is_drawn_after_the_name(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
+    seen = browser.view.viewport().grab(cell).toImage()
+    name = browser.fontMetrics().horizontalAdvance("Pendulum-v1")
+    ground = seen.pixelColor(seen.width() - 1, 1)
+    right = range(name + 15, seen.width())
+    assert any(seen.pixelColor(x, y) != ground for x in right for y in range(seen.height()))
+
+
+def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    view = browser.view
+    for width in (560, 676, 900, 1400, 676):
+        browser.resize(width, 250)
+        qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
+        assert not view.horizontalScrollBar().isVisible()
+        assert view.columnWidth(Column.RUN) >= (170 if width < 600 else 190)
+    assert not view.isColumnHidden(Column.BEST)
+    assert not view.isColumnHidden(Column.DURATION)
+    browser.resize(1400, 250)
+    assert not any(view.isColumnHidden(column) for column in Column)
+
+
+def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
+    dock = window._docks["live"]
+    window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    for row in window.live._rows.values():
+        row.show_pending(True)
+        QApplication.processEvents()
+        assert row._label.sizeHint().width() <= row._label.width()
+        row.show_pending(False)
+    for combo, text in ((find("preset_combo"), "Walker2DBulletEnv-v0"),):
+        combo.addItem(text)
+        combo.setCurrentText(text)
+        room = combo.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            combo_option(combo),
+            QStyle.SubControl.SC_ComboBoxEditField,
+            combo,
+        )
+        assert room.width() >= combo.fontMetrics().horizontalAdvance(text)
+    editor = window.setup._env.lineEdit()
+    needed = editor.fontMetrics().horizontalAdvance("Walker2DBulletEnv-v0")
+    assert editor.width() >= needed + 4
+
+
+def combo_option(combo) -> QStyleOptionComboBox:
+    option = QStyleOptionComboBox()
+    combo.initStyleOption(option)
+    return option
+
+
+def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
+    window.resize(1280, 800)
+    bar = window._docks["setup"].widget().verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
