@@ -6,7 +6,7 @@
 
 Both sides get the same networks, step sizes, noise and memory, one thread each, and are judged by
 the same noise-free episodes: same environments, same reset seeds. The score of a run is the mean
-over the evaluations of its last fifth. Every finished run is kept in ``learning.json`` beside this
+over its last two evaluations, twenty episodes. Every finished run is kept in ``learning.json`` beside this
 file, so that an interrupted benchmark goes on where it was.
 """
 
@@ -163,9 +163,8 @@ def job(side: str, task: Task, seed: int) -> dict[str, Any]:
 
 
 def score(run: dict[str, Any]) -> float:
-    """Mean of the evaluations in the last fifth of a run."""
-    evaluations = run["evaluations"]
-    return float(np.mean(evaluations[-max(1, len(evaluations) // 5) :]))
+    """Mean of the last two evaluations of a run."""
+    return float(np.mean(run["evaluations"][-2:]))
 
 
 def interquartile_mean(values: np.ndarray) -> np.ndarray:
