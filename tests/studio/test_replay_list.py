@@ -95,8 +95,9 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
     table.add((50_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
-    assert texts(panel.model) == [
-        "This run",
+    heading, *rows = texts(panel.model)
+    assert heading.startswith("This run  ·  ")
+    assert rows == [
         "50k  118.2",
         "100k",
         "best  250k  268.0",
@@ -116,6 +117,8 @@ def test_a_tooltip_tells_path_environment_seed_and_return(
     panel: CheckpointPanel, bundled: Path, pretended: None
 ) -> None:
     tip = panel.model.find(bundled).data(Qt.ItemDataRole.ToolTipRole)
+    # A long path may be broken between any two of its parts.
+    tip = tip.replace("\N{ZERO WIDTH SPACE}", "")
     assert str(bundled) in tip
     assert "BipedalWalker-v3, seed 3, step 250,000" in tip
     assert "return 268.0 ± 8.0 over 2 episodes" in tip
@@ -143,7 +146,9 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     panel.select(run.step_checkpoint(30_000))
     said: list[Path] = []
     panel.checkpoint_chosen.connect(said.append)
-    run.last.touch()
+    # What is not there any more would not be listed.
+    for path in (run.last, *map(run.step_checkpoint, (10_000, 40_000))):
+        path.touch()
     panel.note_saved(run.last, 30_000, None)
     panel.note_saved(run.step_checkpoint(10_000), 10_000, -20.5)
     run.best.touch()
@@ -151,7 +156,7 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     panel.note_saved(run.step_checkpoint(40_000), 40_000, 12.0)
     panel.note_saved(run.best, 50_000, 13.0)
     rows = texts(panel.model)
-    assert rows[:4] == ["This run", "10k  -20.5", "30k", "40k  12.0"]
+    assert rows[1:4] == ["10k  -20.5", "30k", "40k  12.0"]
     assert [row.split()[0] for row in rows[4:6]] == ["best", "last"]
     assert panel.chosen() == run.step_checkpoint(30_000)
     assert not said

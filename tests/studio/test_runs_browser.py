@@ -594,9 +594,13 @@ def test_resuming_is_offered_only_once_it_is_available(qtbot, browser, runs_dir)
     with qtbot.waitSignal(browser.resume_requested) as said:
         action(browser, "resume").trigger()
     assert said.args == [cut.path]
+    # One that has come to its end can go on, too: with more steps.
     choose(browser, done)
-    assert not action(browser, "resume").isEnabled()
-    assert "finished" in action(browser, "resume").toolTip()
+    assert action(browser, "resume").isEnabled()
+    with RunLock(done.path):
+        read_again(qtbot, browser)
+        assert not action(browser, "resume").isEnabled()
+        assert "running" in action(browser, "resume").toolTip()
     qtbot.waitUntil(lambda: not browser._scanner.busy)
 
 
@@ -617,12 +621,14 @@ def test_interrupted_runs_are_pointed_out_once_and_the_message_leads_to_them(
 
 
 def test_nothing_is_said_of_interrupted_runs_while_they_cannot_be_resumed(
-    qtbot, window, find, tmp_path
+    qtbot, browser, runs_dir
 ) -> None:
-    make_run(tmp_path / "runs", stopped=None)
-    read_again(qtbot, window.runs)
-    assert not window.banner.isVisible()
-    assert window.runs.model.interrupted() == 1
+    said: list[int] = []
+    browser.interrupted_found.connect(said.append)
+    make_run(runs_dir, stopped=None)
+    read_again(qtbot, browser)
+    assert not said
+    assert browser.model.interrupted() == 1
 
 
 def test_the_runs_panel_comes_and_goes_and_is_in_the_menu(qtbot, window, find) -> None:
