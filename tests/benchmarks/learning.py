@@ -6,8 +6,8 @@
 
 Both sides get the same networks, step sizes, noise and memory, one thread each, and are judged by
 the same noise-free episodes: same environments, same reset seeds. The score of a run is the mean
-over its last two evaluations, twenty episodes. Every finished run is kept in ``learning.json`` beside this
-file, so that an interrupted benchmark goes on where it was.
+over its last two evaluations, twenty episodes. Every finished run is kept in ``learning.json``
+beside this file, so that an interrupted benchmark goes on where it was.
 """
 
 import argparse
