@@ -199,9 +199,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
 
 def _failure(problem: Exception, trainer: Trainer | None) -> Failed:
     text = str(problem) if isinstance(problem, RunError) else f"{type(problem).__name__}: {problem}"
-    # A sentence that says it all needs no traceback; one about somebody's code does.
-    told = isinstance(problem, RunError) and problem.__cause__ is None
-    details = "" if told else "".join(traceback.format_exception(problem))
+    details = "".join(traceback.format_exception(problem))
     if trainer is None:
         return Failed(message=text, details=details)
     trainer.rescue(problem)
