@@ -6,11 +6,11 @@ from typing import Any
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
-from studio.series import Series
+from studio.series import Numbers, Series
 from studio.theme import Theme
 
-_OPACITY = 90
-"""Of 255: the hue stays, and the run's own curves stand out."""
+_OPACITY = 0.35
+"""The hue stays, and the run's own curves stand out."""
 
 
 class PastCurves:
@@ -27,20 +27,30 @@ class PastCurves:
             plot.addItem(item)
             self._items.append(item)
 
-    def draw(self, sources: Sequence[Series], low: float, high: float, points: int) -> None:
-        """Draw what is in view, one series for each curve; none at all if ``sources`` is empty."""
-        self.shown = any(map(len, sources))
-        for number, (curve, item) in enumerate(zip(self._curves, self._items, strict=True)):
-            if not sources or not len(sources[number]):
-                item.setData([], [])
-                continue
-            item.setData(*sources[number].curve(curve.column, low, high, points))
+    def draw(
+        self, sources: Sequence[Series], low: float, high: float, points: int
+    ) -> list[Numbers]:
+        """Draw what is in view, one series for each curve; none at all if ``sources`` is empty.
+
+        Returns the y values drawn, an array for each curve.
+        """
+        shown_before, self.shown = self.shown, any(map(len, sources))
+        if not self.shown:
+            if shown_before:
+                for item in self._items:
+                    item.clear()
+            return []
+        heights = []
+        for curve, item, source in zip(self._curves, self._items, sources, strict=True):
+            x, y = source.curve(curve.column, low, high, points)
+            item.setData(x, y)
+            heights.append(y)
+        return heights
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         for curve, item in zip(self._curves, self._items, strict=True):
-            colour = QColor(getattr(theme, curve.colour))
-            colour.setAlpha(_OPACITY)
+            colour = theme.on_panel(QColor(getattr(theme, curve.colour)), _OPACITY)
             item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
             if curve.style in ("dots", "line+dots"):
                 item.setSymbol("o")

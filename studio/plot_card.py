@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QTextDocumentFragment
@@ -26,8 +27,9 @@ from studio.past_curves import PastCurves
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
-from studio.series import Series
+from studio.series import Numbers, Series
 from studio.theme import Theme
+from studio.view_range import Range, heights_shown
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -76,6 +78,9 @@ class PlotCard(QWidget):
         self._name, self._title = name, title
         self._shown: list[tuple[Curve, Series]] = []
         self._drawn: list[Curve] = []
+        self._heights: list[Numbers] = []
+        self._fitted: Range | None = None
+        self._logarithmic = False
         self._tools: dict[QToolButton, str] = {}
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
@@ -116,7 +121,8 @@ class PlotCard(QWidget):
             axis.enableAutoSIPrefix(False)
             (axis.setWidth if side == "left" else axis.setHeight)(size)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
-        plot.getViewBox().enableAutoRange(x=False, y=True)
+        # The plot's own fitting would lay out the axes anew with every point.
+        plot.getViewBox().disableAutoRange()
         plot.getViewBox().sigXRangeChanged.connect(self.view_changed)
         plot.getViewBox().sigRangeChangedManually.connect(self.view_taken)
         plot.viewport().installEventFilter(self)
@@ -184,27 +190,34 @@ class PlotCard(QWidget):
         steps: int,
         past: Sequence[Series] = (),
         notes: Sequence[float] = (),
+        *,
+        follow: bool = True,
     ) -> None:
         """Draw what is in view of each curve, and a mark at each of these steps.
 
         ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
-        ``notes`` are steps that get a small mark at the bottom.
+        ``notes`` are steps that get a small mark at the bottom. With ``follow`` the y axis is to
+        fit the curves.
         """
         self._shown = list(curves)
         low, high = self.plot.getViewBox().viewRange()[0]
         points = 2 * max(self.plot.width(), 200)
-        self._past.draw(past, low, high, points)
+        self._heights = self._past.draw(past, low, high, points)
         drawn: list[Curve] = []
         for depth, (curve, series) in enumerate(curves):
             x, y = series.curve(curve.column, low, high, points)
             striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
             joined = stripes(x, (high - low) / _STRIPES, depth) if striped else "all"
             self._items[curve].setData(x, y, connect=joined)
+            self._heights.append(y)
             if len(x):
                 drawn.append(curve)
+        if follow:
+            self._fit_heights()
         self._show_axes(bool(drawn))
-        self.marks.setXVals(list(marks))
-        self.notes.setXVals(list(notes))
+        for ticks, steps_marked in ((self.marks, marks), (self.notes, notes)):
+            if ticks.xvals != steps_marked:
+                ticks.setXVals(list(steps_marked))
         self._drawn = drawn
         self._legend.setText(self._legend_text(drawn))
         if steps:
@@ -212,29 +225,41 @@ class PlotCard(QWidget):
 
     def _show_axes(self, shown: bool) -> None:
         """Numbers on the axes of an empty plot would mean nothing."""
+        # Said again, each of these would have the axes laid out anew.
+        if self._hint.isHidden() == shown:
+            return
         self._hint.setVisible(not shown)
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
 
-    def follow(self) -> None:
-        """Let the y axis fit what is in view again."""
-        box = self.plot.getViewBox()
-        # Said twice, it would cost a second fitting of every curve.
-        if not box.autoRangeEnabled()[1]:
-            box.enableAutoRange(y=True)
-
-    def show_steps_to(self, last: float) -> None:
+    def show_steps_to(self, end: float) -> None:
         """Show the x axis, and that of every plot linked to it, from 0 to this step."""
-        self.plot.getViewBox().setXRange(0.0, max(last, 1.0), padding=0.02)
+        self.plot.getViewBox().setXRange(-0.02 * end, end, padding=0.0)
+
+    def fit_anew(self) -> None:
+        """Let the next drawing that follows the curves fit the y axis to them closely."""
+        self._fitted = None
+
+    def _fit_heights(self) -> None:
+        """Let the y axis show all that is drawn."""
+        box = self.plot.getViewBox()
+        # The axis of a logarithmic plot counts in powers of ten.
+        heights = [np.log10(y[y > 0]) if self._logarithmic else y for y in self._heights]
+        heights = [y for y in heights if len(y)]
+        if not heights:
+            return
+        low, high = min(y.min() for y in heights), max(y.max() for y in heights)
+        self._fitted = heights_shown(float(low), float(high), self._fitted)
+        if box.viewRange()[1] != list(self._fitted):
+            box.setYRange(*self._fitted, padding=0.0)
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         self._theme = theme
         self.plot.setBackground(theme.panel)
         for side in ("left", "bottom"):
-            self.plot.getAxis(side).setPen(pg.mkPen(theme.grid))
-            self.plot.getAxis(side).setTextPen(pg.mkPen(theme.muted))
+            self.plot.getAxis(side).set_theme(theme)
         for curve, item in self._items.items():
             colour = QColor(getattr(theme, curve.colour))
             item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
@@ -263,8 +288,9 @@ class PlotCard(QWidget):
 
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
+        self._logarithmic, self._fitted = on, None
         self.plot.setLogMode(y=on)
-        self.plot.getViewBox().enableAutoRange(y=True)
+        self._fit_heights()
 
     # Reading ------------------------------------------------------------------------------------
 

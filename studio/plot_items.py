@@ -3,14 +3,16 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
 from studio.series import Numbers
+from studio.theme import Theme
 
 _MANY_DECADES = 12
 """Beyond these, lines between the decades of an axis would fill the plot."""
@@ -52,6 +54,28 @@ class Level(pg.InfiniteLine):  # type: ignore[misc]
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
+
+    _theme: Theme | None = None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self._theme = theme
+        self.setPen(pg.mkPen(theme.grid))
+        self.setTextPen(pg.mkPen(theme.muted))
+
+    def generateDrawSpecs(self, p: QPainter) -> Any:  # noqa: N802
+        """Return what to draw: the axis, ticks and grid in opaque colours, labels."""
+        specs = super().generateDrawSpecs(p)
+        if specs is None or self._theme is None:
+            return specs
+        axis, ticks, labels = specs
+        # Ticks of one level are alike.
+        pens: dict[int, QPen] = {}
+        for pen, _, _ in ticks:
+            colour = pen.color()
+            if colour.rgba() not in pens:
+                pens[colour.rgba()] = pg.mkPen(self._theme.on_panel(colour, colour.alphaF()))
+        return axis, [(pens[pen.color().rgba()], *ends) for pen, *ends in ticks], labels
 
     def tickValues(  # noqa: N802
         self,

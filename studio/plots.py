@@ -14,6 +14,7 @@ from studio.recorded import Curves
 from studio.run_model import Marker, RunModel
 from studio.series import Series
 from studio.theme import Theme
+from studio.view_range import steps_shown
 
 HasCurves = RunModel | Curves
 
@@ -100,6 +101,8 @@ class PlotGrid(QWidget):
         self._model = model
         self._cards: dict[str, PlotCard] = {}
         self._following = True
+        self._end: float | None = None
+        """Where the x axis ends; None lets it fit the curves closely."""
         self._hovered: QPointF | None = None
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -132,6 +135,7 @@ class PlotGrid(QWidget):
         model.curves_changed.connect(self._redraw_later)
         model.run_started.connect(self._start_over)
         model.run_opened.connect(self._start_over)
+        model.run_ended.connect(self._fit_anew)
         self.set_theme(theme)
 
     @property
@@ -162,6 +166,13 @@ class PlotGrid(QWidget):
     @Slot()
     def _start_over(self) -> None:
         self._following = True
+        self._fit_anew()
+
+    @Slot()
+    def _fit_anew(self) -> None:
+        self._end = None
+        for card in self._cards.values():
+            card.fit_anew()
         self._redraw_later()
 
     @Slot()
@@ -178,17 +189,23 @@ class PlotGrid(QWidget):
         noted = [float(note.env_steps) for note in self._model.notes]
         config = self._model.config
         if self._following:
-            next(iter(self._cards.values())).show_steps_to(self._last_step())
+            self._follow_steps(config.steps if config else math.inf)
         self._cards["plot_return"].level.show_at(self._model.reward_threshold, "solved at")
         for plot in PLOTS:
             card = self._cards[plot.name]
-            if self._following:
-                card.follow()
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
             past = self._model.past
             before = [_series_of(past, plot, curve) for curve in plot.curves] if past else []
-            card.draw(sources, steps, config.steps if config else 0, before, noted)
+            length, follow = config.steps if config else 0, self._following
+            card.draw(sources, steps, length, before, noted, follow=follow)
         self._show_values_at(self._hovered)
+
+    def _follow_steps(self, length: float) -> None:
+        """Let all that was learnt so far be in view."""
+        end = steps_shown(self._last_step(), self._end, length)
+        if end != self._end:
+            self._end = end
+            next(iter(self._cards.values())).show_steps_to(end)
 
     def _last_step(self) -> float:
         """Return the last step that any curve has come to."""
