@@ -58,11 +58,15 @@ class Theme:
         Qt draws a translucent line forty times slower than an opaque one.
         """
         ground = QColor(self.panel)
-        mixed = (
-            round(alpha * front + (1.0 - alpha) * back)
-            for front, back in zip(colour.getRgb()[:3], ground.getRgb()[:3], strict=True)
+
+        def mixed(front: float, back: float) -> float:
+            return alpha * front + (1.0 - alpha) * back
+
+        return QColor.fromRgbF(
+            mixed(colour.redF(), ground.redF()),
+            mixed(colour.greenF(), ground.greenF()),
+            mixed(colour.blueF(), ground.blueF()),
         )
-        return QColor(*mixed)
 
 
 def load_theme(name: str) -> Theme:

@@ -5,7 +5,7 @@ agree bit for bit, and the processes that only act need no torch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,7 @@ class Policy:
         return cls(layers, activation, normaliser)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """Where an episode stands after one more step."""
 
     step: int

@@ -1,18 +1,33 @@
 """The picture in the replay pane."""
 
-from PySide6.QtCore import QRectF, QSize, QSizeF, Qt
-from PySide6.QtGui import QBrush, QImage, QPainter, QPaintEvent, QPalette, QTransform
+from PySide6.QtCore import QEvent, QRectF, QSize, QSizeF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 _RADIUS = 8.0
 _MARGIN = 16
+_SETTLED_MS = 100
 
 
 class FrameView(QWidget):
     """Shows the latest picture as large as it fits, or a calm sentence when there is none."""
 
+    size_settled = Signal(QSize)
+    """Pixels there are for a picture, once they have stayed the same for a moment."""
+
     def __init__(self, placeholder: str) -> None:
         super().__init__()
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLED_MS)
+        self._settling.timeout.connect(lambda: self.size_settled.emit(self._pixels()))
         self._image: QImage | None = None
         self._scaled: QImage | None = None
         self._placeholder = placeholder
@@ -24,6 +39,20 @@ class FrameView(QWidget):
     def image(self) -> QImage | None:
         """The picture shown, in its own size."""
         return self._image
+
+    def _pixels(self) -> QSize:
+        return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Have pictures drawn in the new size."""
+        super().resizeEvent(event)
+        self._settling.start()
+
+    def event(self, event: QEvent) -> bool:
+        """Notice a move to a screen with other pixels."""
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._settling.start()
+        return super().event(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Ask for the shape that most environments draw."""
@@ -65,22 +94,30 @@ class FrameView(QWidget):
 
     def _paint_image(self, painter: QPainter, image: QImage) -> None:
         ratio = self.devicePixelRatioF()
-        fitted = image.size().scaled(
-            (QSizeF(self.size()) * ratio).toSize(), Qt.AspectRatioMode.KeepAspectRatio
-        )
-        if self._scaled is None or self._scaled.size() != fitted:
+        fitted = image.size().scaled(self._pixels(), Qt.AspectRatioMode.KeepAspectRatio)
+        if image.size() == fitted:
+            self._scaled = image
+        elif self._scaled is None or self._scaled.size() != fitted:
+            # Only until pictures come in the new size.
             # Scaled before painting: the painter's own filter is coarse when it shrinks.
             self._scaled = image.scaled(
                 fitted,
                 Qt.AspectRatioMode.IgnoreAspectRatio,
                 Qt.TransformationMode.SmoothTransformation,
             )
-        # On whole pixels of the screen, or the edge would mix with the edge opposite.
+        # On whole pixels of the screen, or it would be scaled once more.
         left = int((self.width() * ratio - fitted.width()) / 2) / ratio
         top = int((self.height() * ratio - fitted.height()) / 2) / ratio
         target = QRectF(left, top, fitted.width() / ratio, fitted.height() / ratio)
-        brush = QBrush(self._scaled)
-        place = QTransform.fromTranslate(target.x(), target.y())
-        brush.setTransform(place.scale(1 / ratio, 1 / ratio))
-        painter.setBrush(brush)
-        painter.drawRoundedRect(target, _RADIUS, _RADIUS)
+        painter.drawImage(target, self._scaled)
+        # Painted over: a clip, or a brush of the picture, takes several times as long.
+        painter.setBrush(self.palette().brush(QPalette.ColorRole.Window))
+        painter.drawPath(_corners(target))
+
+
+def _corners(target: QRectF) -> QPainterPath:
+    """Return what a rounded rectangle leaves out of a sharp one."""
+    sharp, rounded = QPainterPath(), QPainterPath()
+    sharp.addRect(target)
+    rounded.addRoundedRect(target, _RADIUS, _RADIUS)
+    return sharp.subtracted(rounded)

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import multiprocessing
+import pickle
 import secrets
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -71,7 +72,8 @@ class Link:
     def send(self, command: protocol.Command) -> None:
         """Send a command; to a dead renderer it is lost, and the reader tells of the death."""
         try:
-            self._connection.send(command)
+            # As send does, which would first make a pickler that knows of sockets and the like.
+            self._connection.send_bytes(pickle.dumps(command))
         except OSError:
             log.debug("the renderer no longer listens")
 
@@ -131,7 +133,8 @@ class Reader(QThread):
         with self._ring.view(frame.slot, frame.width, frame.height) as view:
             stride = CHANNELS * frame.width
             shared = QImage(view, frame.width, frame.height, stride, QImage.Format.Format_RGB888)
-            image = shared.copy()
+            # A copy, in the format that is painted fastest.
+            image = shared.convertToFormat(QImage.Format.Format_RGB32)
             # It holds on to the view, which could then not be released.
             del shared
         return image

@@ -171,6 +171,7 @@ class ReplayPane(QWidget):
         self.renderer_button.clicked.connect(player.restart)
         self.checkpoints.checkpoint_chosen.connect(self._load)
         self.checkpoints.checkpoint_activated.connect(self._load_and_play)
+        self.view.size_settled.connect(player.fit)
 
     # What the user wants ------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import logging
 from enum import StrEnum
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay import protocol
 from studio.replay.link import Arrival, Link
@@ -45,6 +45,7 @@ class Player(QObject):
         self._path: Path | None = None
         self._seed = 0
         self._speed = 1.0
+        self._box: protocol.Fit | None = None
         self._playing = False
         self._ticket = 0
         self._load_ticket = 0
@@ -133,6 +134,12 @@ class Player(QObject):
         self._speed = factor
         self._send(protocol.Speed(factor=factor))
 
+    @Slot(QSize)
+    def fit(self, size: QSize) -> None:
+        """Have pictures drawn as large as they fit into so many pixels, in their own shape."""
+        self._box = protocol.Fit(width=size.width(), height=size.height())
+        self._send(self._box)
+
     def restart(self) -> None:
         """After a crash, bring the renderer back with the agent it showed."""
         if self._state is State.CRASHED and self._path is not None:
@@ -161,6 +168,8 @@ class Player(QObject):
         link.reader.start()
         self._link = link
         self._send(protocol.Speed(factor=self._speed))
+        if self._box is not None:
+            self._send(self._box)
         return True
 
     def _send(self, command: protocol.Command) -> None:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from studio.replay import protocol
 from studio.replay.ring import RingWriter
+from studio.replay.scaling import fitted
 from studio.replay.stage import HOLD_S, Agent, Clock, Episode
 from td3core.envs import prepare_rendering
 from td3core.errors import RequestError
@@ -49,6 +50,7 @@ class Renderer:
         self._clock = Clock()
         self._agent: Agent | None = None
         self._episode: Episode | None = None
+        self._box: protocol.Fit | None = None
         self._seed = 0
         self._ticket = 0
         self._load_now: protocol.Load | None = None
@@ -113,6 +115,10 @@ class Renderer:
                 self._seed, self._rewinding = seed, self._agent is not None
             case protocol.Speed(factor=factor):
                 self._clock.speed = factor
+            case protocol.Fit():
+                self._box = command
+                # What stands still has to be seen in its new size.
+                self._picture_owed = self._picture_owed or self._picture_sent
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
 
@@ -185,6 +191,8 @@ class Renderer:
         assert self._episode is not None
         began = self._clock.now()
         picture = self._episode.picture()
+        if self._box is not None:
+            picture = fitted(picture, *self._box)
         block = self._ring.fit(picture)
         if block:
             self._send(protocol.Block(name=block))

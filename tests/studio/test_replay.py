@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from PySide6.QtCore import Qt
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +23,7 @@ from studio.replay.link import Picture
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, State
 from studio.replay.ring import SLOTS, RingReader, RingWriter
+from studio.replay.scaling import fitted
 from studio.replay.stage import Clock
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
@@ -334,6 +337,39 @@ def test_pictures_may_change_their_size(
     for picture in pictures:
         line = picture.image.bytesPerLine()
         assert pixels(picture)[line : line + 3] == bytes([picture.moment.step] * 3)
+
+
+def test_pictures_are_drawn_in_the_size_that_there_is_room_for(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    player.fit(QSize(300, 200))
+    pictures = watched(player)
+    load(qtbot, player, agent)
+    assert pictures[-1].image.size() == QSize(200, 200)
+    # It stands still, and is drawn again.
+    player.fit(QSize(120, 700))
+    qtbot.waitUntil(lambda: pictures[-1].image.size() == QSize(120, 120), timeout=WAIT_MS)
+    assert pictures[-1].moment == pictures[0].moment
+    player.close()
+    load(qtbot, player, agent)
+    assert pictures[-1].image.size() == QSize(120, 120)
+
+
+def test_the_pane_asks_for_pictures_in_its_own_size(
+    qtbot: QtBot, pane: ReplayPane, agent: Path
+) -> None:
+    pane._load(agent)
+
+    def shown() -> QSize:
+        return pane.view.image.size() if pane.view.image else QSize()
+
+    def wanted() -> QSize:
+        return QSize(500, 500).scaled(pane.view.size(), Qt.AspectRatioMode.KeepAspectRatio)
+
+    qtbot.waitUntil(lambda: shown() == wanted(), timeout=WAIT_MS)
+    before = wanted()
+    pane.resize(pane.width() + 90, pane.height() + 70)
+    qtbot.waitUntil(lambda: wanted() != before and shown() == wanted(), timeout=WAIT_MS)
 
 
 # What goes wrong ----------------------------------------------------------------------------------
@@ -732,3 +768,18 @@ def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPa
         assert control.objectName() == f"replay_{name}"
         assert control.accessibleName()
         assert control.toolTip()
+
+
+@given(
+    picture=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    box=st.tuples(st.integers(1, 90), st.integers(1, 90)),
+)
+def test_a_picture_fits_its_box_as_qt_would_fit_it(
+    picture: tuple[int, int], box: tuple[int, int]
+) -> None:
+    wanted = QSize(*picture).scaled(QSize(*box), Qt.AspectRatioMode.KeepAspectRatio)
+    wide, high = max(wanted.width(), 1), max(wanted.height(), 1)
+    colours = np.full((picture[1], picture[0], 3), (200, 100, 50), np.uint8)
+    scaled = fitted(colours, *box)
+    assert scaled.shape == (high, wide, 3)
+    assert np.abs(scaled.astype(int) - (200, 100, 50)).max() <= 6

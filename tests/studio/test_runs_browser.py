@@ -1,5 +1,6 @@
 """The list of all runs: found, opened, named, deleted, and never in the way."""
 
+import math
 import shutil
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QColor
 from PySide6.QtWidgets import QLineEdit, QMessageBox
 from pytestqt.modeltest import ModelTester
 
@@ -479,6 +480,10 @@ def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, tmp_path) -> None
     qtbot.waitUntil(lambda: curve.xData is not None and curve.xData[-1] == 1000)
 
 
+def distance(one: QColor, other: QColor) -> float:
+    return math.dist(one.getRgb(), other.getRgb())
+
+
 def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     qtbot, window, find, tmp_path
 ) -> None:
@@ -497,8 +502,10 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     own, dim = items[0], items[3]
     qtbot.waitUntil(lambda: dim.xData is not None and len(dim.xData) == 14)
     assert (own.xData[0], dim.xData[-1]) == (750, 700)
-    assert dim.opts["pen"].color().rgb() == own.opts["pen"].color().rgb()
-    assert dim.opts["pen"].color().alpha() < own.opts["pen"].color().alpha()
+    faint, full = (item.opts["pen"].color() for item in (dim, own))
+    assert faint.hslHue() == pytest.approx(full.hslHue(), abs=4)
+    ground = QColor(window.plots.card("plot_q").plot.backgroundBrush().color())
+    assert distance(faint, ground) < 0.5 * distance(full, ground)
     # The next run that is shown has no such past.
     choose(window.runs, oldest)
     action(window.runs, "open").trigger()
