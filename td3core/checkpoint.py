@@ -6,6 +6,7 @@ they mean is JSON in the header. Nothing is ever unpickled, so no code in a file
 
 import hashlib
 import json
+import math
 import os
 import threading
 from collections.abc import Mapping
@@ -69,6 +70,8 @@ class Header:
     complete: bool
     """False for an exported agent: only its networks, without what training on would need."""
     created: str
+    wall_s: float = 0.0
+    """Seconds the run had been going, pauses included, in all processes that took part."""
     made_by: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: version of torch, processor, threads, products."""
 
@@ -184,6 +187,7 @@ def _meaning(header: Header) -> dict[str, Any]:
         "evaluation": asdict(header.evaluation) if header.evaluation else None,
         "complete": header.complete,
         "created": header.created,
+        "wall_s": header.wall_s,
         "made_by": header.made_by,
     }
 
@@ -210,6 +214,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             evaluation=_evaluation(meaning["evaluation"]),
             complete=bool(meaning["complete"]),
             created=str(meaning["created"]),
+            wall_s=_seconds(meaning.get("wall_s", 0.0)),
             made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
@@ -234,6 +239,12 @@ def _counters(values: dict[str, Any]) -> Counters:
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
     return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))
+
+
+def _seconds(value: Any) -> float:
+    if not 0.0 <= float(value) < math.inf:
+        raise ValueError("its time is none")
+    return float(value)
 
 
 def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:

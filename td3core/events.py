@@ -76,6 +76,7 @@ class Progress:
     episodes: int
     steps_per_s: float
     wall_s: float
+    """Seconds the run has been going, pauses and the processes before this one included."""
     exploration_noise: float
     revision: int
     tunables: Tunables
@@ -153,7 +154,9 @@ class Ended:
     updates: int
     episodes: int
     wall_s: float
+    """Seconds of the whole run, as in :class:`Progress`."""
     steps_per_s: float
+    """Of this process, since its warm-up."""
     last_eval_return: float | None
     best_eval_return: float | None
     best_checkpoint: Path | None

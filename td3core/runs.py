@@ -26,6 +26,7 @@ from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
 from td3core.records import Ending, Notes, Parent
+from td3core.tables import number, read_last_row
 
 EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
@@ -259,6 +260,11 @@ class RunDirectory:
             path, newest = self.path / f"{name}.csv", env_steps
             if path.exists():
                 _keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
+
+    def wall_s_on_record(self) -> float:
+        """Return the latest time in the tables, in seconds; 0 without any."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        return max(number(row, "time_s") for row in rows)
 
     def with_config(self, config: RunConfig) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`take_up`."""

@@ -1,7 +1,8 @@
 """Quick ways to read the growing tables of a run: their last row, or columns of a million."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,15 @@ def read_last_row(path: Path) -> dict[str, str]:
         if cells and len(cells) == len(columns):
             return dict(zip(columns, cells, strict=True))
     return {}
+
+
+def number(row: Mapping[str, str], name: str) -> float:
+    """Return a count or a duration of a row; 0 where there is none that makes sense."""
+    try:
+        value = float(row[name])
+    except (KeyError, ValueError):
+        return 0.0
+    return value if math.isfinite(value) and value > 0 else 0.0
 
 
 def _cells(line: bytes) -> list[str]:

@@ -78,18 +78,24 @@ class Trainer:
         self._unlogged: dict[str, NDArray[np.generic]] = {}
         self.differs: list[str] = []
         """What will not be as if the run had never been interrupted, in sentences."""
-        self._pace = Pace(0)
+        self._pace, self._wall_before = Pace(0), 0.0
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
         self._keeper = Keeper(directory, memory, self._records)
         self._judge = Judge(
             directory,
             self._pace,
+            lambda: self.wall_s,
             self._records,
             write=self._write,
             waiting=self._while_waiting,
             announce=partial(self._send_progress, Phase.EVALUATING),
         )
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds the run has been going, pauses and the processes before this one included."""
+        return self._wall_before + self._pace.wall_s
 
     def go_on_from(self, saved: Checkpoint, *, came: str) -> None:
         """Take up a run where a checkpoint left it; the journal says how it ``came`` to that."""
@@ -101,6 +107,9 @@ class Trainer:
         self._experience.load_state(tensors)
         self._experience.exploration.noise = counters.exploration_noise
         self._pace.begin_at(self.env_steps)
+        # A branch has a time of its own, as it has tables of its own.
+        if came == "resume":
+            self._wall_before = max(saved.header.wall_s, self.directory.wall_s_on_record())
         self._make_alike(saved.header.made_by)
         missing = self._keeper.load_memory(saved)
         if missing:
@@ -212,7 +221,7 @@ class Trainer:
         ended = self._experience.step(self.env_steps, exploring=exploring)
         self.env_steps += self._num_envs
         for episode in ended:
-            self._records.add_episode(episode, self._pace.wall_s)
+            self._records.add_episode(episode, self.wall_s)
         if ended:
             self._episodes += len(ended)
             self._experience.begin_episodes(self.env_steps)
@@ -255,7 +264,7 @@ class Trainer:
             return
         require_sound_metrics(metrics, self.env_steps, twin_critics=self.config.twin_critics)
         row = (self.env_steps, self._agent.updates, *map(float, metrics))
-        self._records.add_training(row, self._pace.wall_s)
+        self._records.add_training(row, self.wall_s)
 
     def _evaluate(self) -> None:
         agent = self._snapshot()
@@ -366,6 +375,7 @@ class Trainer:
             evaluation=None,
             complete=True,
             created=checkpoint.now(),
+            wall_s=self.wall_s,
             made_by=products.circumstances(self.config.torch_threads)
             | {"products": self._products},
         )
@@ -386,7 +396,7 @@ class Trainer:
                 updates=self._agent.updates,
                 episodes=self._episodes,
                 steps_per_s=self._pace.recent(self.env_steps),
-                wall_s=self._pace.wall_s,
+                wall_s=self.wall_s,
                 exploration_noise=self._experience.exploration.noise,
                 revision=self._revision,
                 tunables=self._agent.tunables,
@@ -407,7 +417,7 @@ class Trainer:
             env_steps=self.env_steps,
             updates=self._agent.updates,
             episodes=self._episodes,
-            wall_s=self._pace.wall_s,
+            wall_s=self.wall_s,
             steps_per_s=self._pace.average(self.env_steps),
             last_eval_return=self._judge.last_mean,
             best_eval_return=self._judge.best_mean,
