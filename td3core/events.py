@@ -51,6 +51,17 @@ class Started:
     """The library that multiplies matrices (see :mod:`td3core.products`)."""
     reward_threshold: float | None = None
     """The return from which the environment counts as solved, if it names one."""
+    again: int = 0
+    """Steps on record after ``env_steps``, without a checkpoint: they are taken again."""
+
+    @property
+    def repeats(self) -> str:
+        """Say in a sentence which steps are taken again; empty without any."""
+        if not self.again:
+            return ""
+        which = "The step" if self.again == 1 else f"The {self.again:,} steps"
+        verb = "is" if self.again == 1 else "are"
+        return f"{which} on record after step {self.env_steps:,} {verb} taken again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

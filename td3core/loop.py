@@ -58,6 +58,8 @@ class Beginning:
     """How it came to begin after ``saved``: ``resume`` or ``branch``."""
     saved: Checkpoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
+    again: int = 0
+    """Steps on record after ``saved``, which are taken again."""
     differs: tuple[str, ...] = ()
     """What will not be as if the run had never been interrupted, in sentences."""
 
@@ -107,8 +109,9 @@ def resume(
         saved, differs = choose_checkpoint(directory)
         directory = lengthened(directory, saved, steps)
 
+        reached, unlogged = (0, False) if saved is None else place_of(saved)
+
         def reopen() -> RunDirectory:
-            reached, unlogged = (0, False) if saved is None else place_of(saved)
             directory.take_up(reached, unlogged=unlogged)
             return directory
 
@@ -119,6 +122,7 @@ def resume(
             came="resume",
             saved=saved,
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
+            again=max(directory.steps_on_record() - reached, 0),
             differs=differs,
         )
 
@@ -191,6 +195,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
     directory = how.directory()
     trainer = Trainer(directory, how.tunables, control, report, info, memory, fleet, how.schedule)
     held.callback(trainer.close)
+    trainer.again = how.again
     trainer.differs.extend(how.differs)
     if how.saved is not None:
         trainer.go_on_from(how.saved, came=how.came)

@@ -261,6 +261,13 @@ class RunDirectory:
             if path.exists():
                 _keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
 
+    def steps_on_record(self) -> int:
+        """Return the furthest step that the tables or the run's ending tell of."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        ending = self.ending()
+        reached = ending.env_steps if ending else 0
+        return max(reached, *(int(number(row, "env_steps")) for row in rows))
+
     def wall_s_on_record(self) -> float:
         """Return the latest time in the tables, in seconds; 0 without any."""
         rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)

@@ -76,6 +76,8 @@ class Trainer:
         self._changes_at, self._changes_here = 0, 0
         self._products = ""
         self._unlogged: dict[str, NDArray[np.generic]] = {}
+        self.again = 0
+        """Steps on record that are taken again (see :class:`Started`)."""
         self.differs: list[str] = []
         """What will not be as if the run had never been interrupted, in sentences."""
         self._pace, self._wall_before = Pace(0), 0.0
@@ -159,6 +161,7 @@ class Trainer:
                 config=self.config,
                 tunables=self._agent.tunables,
                 env_steps=self.env_steps,
+                again=self.again,
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, pace
+from td3core import checkpoint, cli, pace
 from td3core.errors import RequestError
-from td3core.events import Ended
+from td3core.events import Ended, Started
 from td3core.run_list import summarise
 from td3core.runs import RunDirectory, read_table
 from tests.core.helpers import run
-from tests.core.resuming import branched, go_on_well, stop_at
+from tests.core.resuming import branched, go_on, go_on_well, stop_at
 from tests.scripted import StepsEnv
 
 VALUES: dict[str, Any] = {"steps": 97, "checkpoint_interval": 20}
@@ -111,3 +111,37 @@ def test_a_time_that_is_none_is_refused(runs_dir: Path, clock: Clock, wall_s: An
     checkpoint.save(found.last, replace(saved.header, wall_s=wall_s), saved.tensors)
     with pytest.raises(RequestError, match=r"last\.safetensors has a damaged description"):
         checkpoint.load(found.last)
+
+
+def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
+    runs_dir: Path, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = interrupted(runs_dir, clock, reached=70, saved=40)
+    assert cli.main(["resume", str(found.path)]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "going on from step 40 The 30 steps on record after step 40 are taken again" in said
+
+
+@pytest.mark.parametrize("reached", [40, 41])
+def test_only_steps_that_are_really_taken_again_are_said_so(
+    runs_dir: Path, clock: Clock, reached: int
+) -> None:
+    outcome, _ = run(runs_dir, control=stop_at(40), **VALUES)
+    assert isinstance(outcome, Ended)
+    # As if its last save had failed.
+    RunDirectory.open(outcome.run).write_ending({"stopped": "failed", "env_steps": reached})
+    _, told = go_on(outcome.run)
+    (started,) = told.all(Started)
+    sentence = "The step on record after step 40 is taken again" if reached > 40 else ""
+    assert (started.again, started.repeats) == (reached - 40, sentence)
+
+
+def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_again(
+    runs_dir: Path, clock: Clock
+) -> None:
+    found = interrupted(runs_dir, clock, reached=30, saved=20)
+    shutil.rmtree(found.checkpoints)
+    _, told = go_on(found.path)
+    assert [event.again for event in told.all(Started)] == [30]
+    _, told = run(runs_dir, **VALUES)
+    assert [event.again for event in told.all(Started)] == [0]
