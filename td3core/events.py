@@ -176,10 +176,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The run could not go on. ``message`` is a plain sentence, ``details`` a traceback."""
+    """The run could not go on. ``message`` is a plain sentence."""
 
     message: str
     details: str
+    """The traceback of what nobody foresaw, or of what an environment raised; else empty."""
     ending: Ended | None = None
     """How far the run came; ``None`` if it never started."""
     request: bool = False

@@ -7,7 +7,6 @@ returned. No exception escapes: what goes wrong is said as :class:`Failed`.
 """
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from td3core.control import Control
 from td3core.cuda_graphs import require_device
 from td3core.env_check import require_sound
 from td3core.envs import check_env
-from td3core.errors import RequestError, RunError
+from td3core.errors import RequestError, RunError, traceback_of
 from td3core.events import Ended, Failed
 from td3core.fleet import Fleet
 from td3core.journal import Change, Schedule
@@ -204,7 +203,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
 
 def _failure(problem: Exception, trainer: Trainer | None) -> Failed:
     text = str(problem) if isinstance(problem, RunError) else f"{type(problem).__name__}: {problem}"
-    details = "".join(traceback.format_exception(problem))
+    details = traceback_of(problem)
     if trainer is None:
         return Failed(message=text, details=details)
     trainer.rescue(problem)

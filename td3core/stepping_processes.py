@@ -11,7 +11,6 @@ import os
 import pickle
 import signal
 import threading
-import traceback
 from collections.abc import Sequence
 from ctypes import c_uint8
 from itertools import pairwise
@@ -24,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from td3core.envs import EnvInfo, check_env
 from td3core.episode import Start
-from td3core.errors import RequestError, RunError
+from td3core.errors import RequestError, RunError, traceback_of
 from td3core.stepping import Board, Stepper
 
 _PATIENCE_S = 2.0
@@ -127,17 +126,18 @@ class _Worker:
         """Wait for the answer to an order."""
         try:
             answer = self._pipe.recv_bytes()
-        except (EOFError, OSError) as problem:
+        except (EOFError, OSError):
             self._process.join(_PATIENCE_S)
             first, last = self.slots[0], self.slots[1] - 1
             which = f"environment {first}" if first == last else f"environments {first} to {last}"
             raise RunError(
                 f"The process that stepped {which} ended unexpectedly"
                 f" (exit code {self._process.exitcode})."
-            ) from problem
+            ) from None
         if answer != _DONE:
             message, details = pickle.loads(answer)  # noqa: S301
-            raise RunError(message) from _TracebackOfProcessError("\n" + details)
+            cause = _TracebackOfProcessError("\n" + details) if details else None
+            raise RunError(message) from cause
 
     def hang_up(self) -> None:
         self._pipe.close()
@@ -180,7 +180,7 @@ def _answer(pipe: Connection, work: Any) -> None:
     try:
         work()
     except Exception as problem:
-        pipe.send_bytes(pickle.dumps((str(problem), traceback.format_exc())))
+        pipe.send_bytes(pickle.dumps((str(problem), traceback_of(problem))))
     else:
         pipe.send_bytes(_DONE)
 
