@@ -7,8 +7,6 @@ they mean is JSON in the header. Nothing is ever unpickled, so no code in a file
 import hashlib
 import json
 import math
-import os
-import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
@@ -26,6 +24,7 @@ from td3core.env_choice import EnvChoice
 from td3core.envs import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
+from td3core.files import write_atomically
 from td3core.normalise import Normaliser
 from td3core.policy import Policy
 
@@ -102,21 +101,6 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
         metadata={_KEY: sealed(_meaning(header), tensors)},
     )
     write_atomically(path, data)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data``: readers see the old file or the new one, never a part."""
-    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    try:
-        with half.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
 
 
 def read_header(path: Path) -> Header:
@@ -315,14 +299,3 @@ def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
 def _statistics_shapes(header: Header) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the statistics that normalising needs, if the agent does."""
     return Normaliser.shapes(header.env.obs_dim) if header.config.normalize_observations else {}
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut, where the system allows it."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -126,7 +126,7 @@ class Judge:
             self.best_mean = result.mean
             self._keep_best(agent, result)
         # Only now is the result on disk as well as the agent.
-        self._records.flush(env_steps)
+        self._records.sync(env_steps)
         self._run.waiting_checkpoint(env_steps).unlink(missing_ok=True)
 
     @contextlib.contextmanager

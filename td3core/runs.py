@@ -19,12 +19,13 @@ from typing import Any
 import platformdirs
 import tomli_w
 
-from td3core import journal, records
-from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
+from td3core import files, journal, records
+from td3core.checkpoint import SCHEMA, SUFFIX, now
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
+from td3core.files import GrowingFile, make_folder, sync_folder, write_atomically
 from td3core.records import Ending, Notes, Parent
 from td3core.tables import number, read_last_row
 
@@ -57,7 +58,7 @@ class Table:
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._path, self._columns = path, tuple(columns)
+        self._file, self._columns = GrowingFile(path), tuple(columns)
         self._waiting = io.StringIO()
         self._written = _columns_of(path) or self._columns
         self._writer = csv.DictWriter(
@@ -78,7 +79,7 @@ class Table:
         """
         text = self._waiting.getvalue()
         if text:
-            append_whole(self._path, text)
+            self._file.append(text)
             self._waiting.seek(0)
             self._waiting.truncate()
 
@@ -88,9 +89,7 @@ class Table:
         Raises:
             OSError: it cannot be written.
         """
-        if self._path.exists():
-            with self._path.open("ab") as file:
-                os.fsync(file.fileno())
+        self._file.sync()
 
 
 _DIGITS = 16
@@ -129,19 +128,9 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     except OSError:
         return ()
     # As read_last_row and read_numbers take it: no name has a comma in it.
-    return tuple(first.rstrip("\r\n").split(",")) if first.endswith("\n") else ()
-
-
-def append_whole(path: Path, text: str) -> None:
-    """Append all of ``text`` or, on an error, leave the file as it was."""
-    with path.open("ab", buffering=0) as file:
-        start, data = file.tell(), memoryview(text.encode())
-        try:
-            while data:
-                data = data[file.write(data) :]
-        except OSError:
-            file.truncate(start)
-            raise
+    # A hole, read as zeros, is what a power failure leaves of text that had not been flushed.
+    sound = first.endswith("\n") and "\0" not in first
+    return tuple(first.rstrip("\r\n").split(",")) if sound else ()
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -182,6 +171,7 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
         self.best = self.checkpoints / f"best{SUFFIX}"
         self.last = self.checkpoints / f"last{SUFFIX}"
+        self._journal = GrowingFile(self.journal_file)
 
     @classmethod
     def create(
@@ -244,7 +234,15 @@ class RunDirectory:
 
     def note(self, entry: dict[str, Any]) -> None:
         """Append one line to the journal."""
-        append_whole(self.journal_file, json.dumps(entry) + "\n")
+        self._journal.append(json.dumps(entry) + "\n")
+
+    def sync_journal(self) -> None:
+        """See to it that what has been noted survives a power failure.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._journal.sync()
 
     def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
         """Drop all rows of the tables after this step: those of a future that did not come.
@@ -286,7 +284,7 @@ class RunDirectory:
         if not other.is_file():
             return
         try:
-            shutil.copyfile(other, self.path / "replay.f32")
+            files.copy(other, self.path / "replay.f32")
         except OSError as problem:
             # It would be found without what it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
@@ -308,7 +306,7 @@ class RunDirectory:
             found["config"] = to_dict(self.config)
             write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
             (self.path / records.ENDING).unlink(missing_ok=True)
-            self.checkpoints.mkdir(exist_ok=True)
+            make_folder(self.checkpoints)
             self._sweep(env_steps)
         except OSError as problem:
             raise RequestError(
@@ -419,11 +417,12 @@ def _new_folder(runs_dir: Path, config: RunConfig) -> Path:
     """Make a folder named after environment, seed and local time that did not exist before."""
     env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
     stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
-    runs_dir.mkdir(parents=True, exist_ok=True)
+    make_folder(runs_dir)
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         try:
             (runs_dir / (stem + suffix)).mkdir()
         except FileExistsError:
             continue
+        sync_folder(runs_dir)
         return runs_dir / (stem + suffix)
     raise FileExistsError(f"too many runs called {stem}")

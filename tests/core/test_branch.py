@@ -192,7 +192,7 @@ def test_a_memory_that_cannot_be_copied_leaves_no_branch(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("td3core.runs.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.files.shutil.copyfile", full)
     assert "No space left" in refusal(parent.step_checkpoint(60), runs_dir)
 
 

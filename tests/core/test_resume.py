@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core import checkpoint, cli, products
+from td3core import checkpoint, cli, files, products
 from td3core.config import to_dict
 from td3core.control import Control
 from td3core.events import Ended, Failed, Tuned, Warned
@@ -441,7 +441,7 @@ def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
     monkeypatch.setattr("td3core.keeper._RETRY_AFTER", 5)
     values: dict[str, Any] = {"buffer_size": 60, "steps": 400, "checkpoint_interval": 50}
     straight = finish(runs_dir / "straight", **values)
-    original = checkpoint.write_atomically
+    original = files.write_atomically
 
     def write(path: Path, data: bytes) -> None:
         # Room enough for small files only; the ring of the memory is on disk already.
