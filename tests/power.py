@@ -77,14 +77,13 @@ class Power:
     root: Path
     env_steps: Callable[[], int]
     """How far the run had come is noted with each cut."""
-    cuts: list[Cut] = field(default_factory=list)
     _held: dict[int, int] = field(default_factory=dict)
     """An open handle for each file and folder ever seen: its number is not given to another."""
     _contents: dict[int, bytes] = field(default_factory=dict)
     """Of files, as of the last time they were flushed."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict)
     """Of folders, as of the last time they were flushed."""
-    _seen: set[int] = field(default_factory=set)
+    _cuts: dict[int, Cut] = field(default_factory=dict)
     _moment: int = 0
 
     def begin(self) -> None:
@@ -105,16 +104,22 @@ class Power:
         elif number in self._held:
             self._contents[number] = self._read(number)
 
-    def fail(self) -> None:
-        """Foretell what is left if the power fails now."""
-        now = self._look()
+    def fail(self) -> dict[str, Tree]:
+        """Return what each kind of disk holds if the power fails now; keep what is new of it."""
+        now, trees = self._look(), dict[str, Tree]()
         self._moment += 1
         for disk, (name, sector) in disks(self._moment * 3).items():
             tree = dict(self._tree(self.root.stat().st_ino, "", now, name, sector))
+            trees[disk] = tree
             state = hash(frozenset(tree.items()))
-            if state not in self._seen:
-                self._seen.add(state)
-                self.cuts.append(Cut(self._moment, disk, tree, self.env_steps()))
+            # Of moments with the same outcome the latest: most would be lost in it.
+            self._cuts[state] = Cut(self._moment, disk, tree, self.env_steps())
+        return trees
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """All cuts that make a difference."""
+        return list(self._cuts.values())
 
     def _look(self) -> dict[int, dict[str, int]]:
         """Return the names in each folder, as a process sees them."""
