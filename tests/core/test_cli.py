@@ -17,7 +17,8 @@ import pytest
 from td3core import __version__, checkpoint, cli
 from td3core.config import RunConfig
 from td3core.evaluate import evaluate
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import TINY, finish
 from tests.scripted import STEPS, Script, ScriptedEnv
 

@@ -16,7 +16,7 @@ import pytest
 
 from td3core import checkpoint, cli
 from td3core.events import Ended, Failed, Progress
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import fail, finish, run, same, tensors
 from tests.core.test_cli import small
 from tests.scripted import Script

@@ -12,7 +12,7 @@ from td3core import checkpoint, files, runs
 from td3core.control import Control
 from td3core.errors import RequestError
 from td3core.events import Ended, Failed, Progress, Saved, Warned
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import finish, run, same, tensors, tiny
 from tests.scripted import Script
 

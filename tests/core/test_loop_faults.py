@@ -13,7 +13,7 @@ from td3core import checkpoint
 from td3core.control import Control
 from td3core.events import Saved, Started
 from td3core.loop import train
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import Told, fail, run, tiny
 from tests.scripted import DISCRETE, Script
 

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from td3core import files, runs
 from td3core.errors import RequestError
 from td3core.run_list import list_runs, summarise
-from td3core.runs import (
-    RunDirectory,
-    Table,
-    default_runs_dir,
-    read_table,
-)
+from td3core.runs import RunDirectory, default_runs_dir
+from td3core.tables import Table, read_table
 from tests.core.helpers import tiny, write_checkpoint
 
 

@@ -17,7 +17,8 @@ from td3core.control import Control
 from td3core.events import Ended, Failed, Started, Tuned
 from td3core.journal import changes_of
 from td3core.loop import train
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import tiny
 from tests.studio.test_main_job import Listener, click
 
