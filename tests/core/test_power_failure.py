@@ -14,8 +14,8 @@ from td3core.journal import Change, changes_of
 from td3core.loop import branch, resume, train
 from td3core.resumption import choose_checkpoint
 from td3core.runs import RunDirectory
-from tests.core.helpers import Told, finish, run, tiny
-from tests.core.resuming import go_on, stop_at
+from tests.core.helpers import Told, finish, tiny
+from tests.core.resuming import go_on, stopped
 from tests.lives import differences, run_of
 from tests.power import Cut, failing
 
@@ -122,8 +122,7 @@ def test_every_live_change_that_a_checkpoint_knows_of_is_on_record_after_a_power
 
 def test_so_it_does_when_it_had_been_resumed(runs_dir: Path, tmp_path: Path) -> None:
     straight = finish(runs_dir / "straight", **VALUES)
-    outcome, _ = run(runs_dir / "broken", control=stop_at(33), **VALUES)
-    assert isinstance(outcome, Ended)
+    outcome = stopped(runs_dir / "broken", 33, **VALUES)
     turns = Turns(33)
     with failing(runs_dir / "broken", lambda: turns.env_steps) as power:
         ended = resume(outcome.run, turns, Told())

@@ -11,9 +11,10 @@ from td3core import checkpoint, cli, pace
 from td3core.errors import RequestError
 from td3core.events import Ended, Started
 from td3core.run_list import summarise
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import run
-from tests.core.resuming import branched, go_on, go_on_well, stop_at
+from tests.core.resuming import branched, go_on, go_on_well, stopped
 from tests.scripted import StepsEnv
 
 VALUES: dict[str, Any] = {"steps": 97, "checkpoint_interval": 20}
@@ -49,9 +50,7 @@ def times(run_path: Path) -> list[float]:
 
 def interrupted(runs_dir: Path, clock: Clock, *, reached: int, saved: int) -> RunDirectory:
     """Return a run that was killed after ``reached`` steps, with a checkpoint of ``saved``."""
-    outcome, _ = run(runs_dir, control=stop_at(reached), **VALUES)
-    assert isinstance(outcome, Ended)
-    found = RunDirectory.open(outcome.run)
+    found = RunDirectory.open(stopped(runs_dir, reached, **VALUES).run)
     for path in found.checkpoints.iterdir():
         if path.stem.startswith("step") and path > found.step_checkpoint(saved):
             path.unlink()
@@ -63,8 +62,7 @@ def interrupted(runs_dir: Path, clock: Clock, *, reached: int, saved: int) -> Ru
 
 
 def test_the_time_of_a_run_goes_on_when_it_does(runs_dir: Path, clock: Clock) -> None:
-    outcome, _ = run(runs_dir, control=stop_at(50), **VALUES)
-    assert isinstance(outcome, Ended)
+    outcome = stopped(runs_dir, 50, **VALUES)
     assert outcome.wall_s == 50
     clock.now += 1e9
     ended = go_on_well(outcome.run)
@@ -126,8 +124,7 @@ def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
 def test_only_steps_that_are_really_taken_again_are_said_so(
     runs_dir: Path, clock: Clock, reached: int
 ) -> None:
-    outcome, _ = run(runs_dir, control=stop_at(40), **VALUES)
-    assert isinstance(outcome, Ended)
+    outcome = stopped(runs_dir, 40, **VALUES)
     # As if its last save had failed.
     RunDirectory.open(outcome.run).write_ending({"stopped": "failed", "env_steps": reached})
     _, told = go_on(outcome.run)
