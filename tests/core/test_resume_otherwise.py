@@ -1,5 +1,6 @@
 """Where a run cannot be what it would have been it says so; and what else was unfinished."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint, files, products
+from td3core.errors import RequestError
 from td3core.events import Ended, Failed, Warned
+from td3core.resumption import load_complete
 from td3core.runs import RunDirectory
 from td3core.tables import read_table
-from tests.core.helpers import finish, run, same, tensors
+from tests.core.helpers import fail, finish, run, same, tensors
 from tests.core.resuming import (
     VALUES,
     go_on,
@@ -20,7 +23,7 @@ from tests.core.resuming import (
     stopped,
 )
 from tests.lives import differences
-from tests.scripted import Script
+from tests.scripted import Script, StepsEnv
 
 # Where it cannot be the same ---------------------------------------------------------------------
 
@@ -104,6 +107,78 @@ def test_an_episode_longer_than_the_memory_cannot_come_back(
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
     assert ["did not come back" in w.message for w in told.all(Warned)] == [True]
+
+
+# An environment that failed ----------------------------------------------------------------------
+
+
+def fail_once(patch: pytest.MonkeyPatch, at: int, method: str = "step") -> None:
+    """Let the environment raise at its ``at``-th call, and never again."""
+    calls, original = itertools.count(1), getattr(StepsEnv, method)
+
+    def failing(env: StepsEnv, *given: Any, **more: Any) -> Any:
+        if next(calls) == at:
+            raise OSError("the cable came loose")
+        return original(env, *given, **more)
+
+    patch.setattr(StepsEnv, method, failing)
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+@pytest.mark.parametrize("at", [5, 41, 77])
+def test_a_run_whose_environment_failed_in_a_step_goes_on_the_same(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, num_envs: int, at: int
+) -> None:
+    values = VALUES | {"num_envs": num_envs, "exploration_noise_decay": 0.99, "eval_interval": 0}
+    straight = finish(runs_dir / "straight", **values)
+    fail_once(monkeypatch, at)
+    failed, _ = fail(runs_dir, **values)
+    assert failed.env_steps == (at - 1) // num_envs * num_envs
+    assert failed.run is not None
+    go_on_well(failed.run)
+    assert differences(straight.run, failed.run) == []
+
+
+def test_so_does_one_whose_evaluation_failed(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight = finish(runs_dir / "straight", **VALUES)
+    # Four by the training until step 30, then the first of the evaluation there.
+    fail_once(monkeypatch, 5, "reset")
+    failed, _ = fail(runs_dir, **VALUES)
+    assert "The evaluation at step 30 failed" in failed.message
+    assert failed.run is not None
+    go_on_well(failed.run)
+    assert differences(straight.run, failed.run) == []
+
+
+def test_after_a_failed_reset_a_run_says_that_it_differs(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_once(monkeypatch, 3, "reset")
+    failed, _ = fail(runs_dir, **VALUES)
+    assert failed.env_steps == 20
+    assert failed.run is not None
+    outcome, told = go_on(failed.run)
+    assert isinstance(outcome, Ended)
+    assert ["did not come back" in w.message for w in told.all(Warned)] == [True]
+
+
+def test_an_action_out_of_bounds_is_refused(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_once(monkeypatch, 41)
+    failed, _ = fail(runs_dir, **VALUES | {"eval_interval": 0})
+    assert failed.run is not None
+    last = RunDirectory.open(failed.run).last
+    saved = checkpoint.load(last)
+    for actions, says in (
+        (np.full((1, 2), 1.5, np.float32), "does not make sense"),
+        (np.zeros((2, 2), np.float32), "holds episodes.actions as float32 of shape"),
+    ):
+        checkpoint.save(last, saved.header, saved.tensors | {"episodes.actions": actions})
+        with pytest.raises(RequestError, match=says):
+            load_complete(last)
 
 
 # Evaluations that were out -----------------------------------------------------------------------
