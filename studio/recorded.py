@@ -15,8 +15,8 @@ from td3core.checkpoint import read_header
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError
 from td3core.run_list import Summary, summarise
-from td3core.runs import RunDirectory, read_table
-from td3core.tables import read_numbers
+from td3core.runs import RunDirectory
+from td3core.tables import read_numbers, read_table
 
 Stopped = Callable[[], bool]
 

@@ -156,6 +156,8 @@ class RunModel(QObject):
         how = f"{self.device}, matrix products by {event.products}"
         word = f"Went on at step {event.env_steps:,} with" if event.env_steps else "Started"
         self._say("info", f"{word} {event.run.name} on {how}")
+        if event.repeats:
+            self._say("info", event.repeats, event.env_steps)
         self._look_for_notes()
         self.run_started.emit(event)
         self.curves_changed.emit()

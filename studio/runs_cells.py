@@ -52,7 +52,7 @@ HEADINGS = {
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
     Column.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
-    Column.DURATION: ("Duration", "Time spent training, pauses left out"),
+    Column.DURATION: ("Duration", "How long it has been going, pauses included"),
     Column.SEED: ("Seed", "Seed of everything random"),
     Column.PRESET: ("Preset", "Where its settings came from"),
     Column.PARENT: ("Branched from", "The run, and the step, that it went on from"),

@@ -6,8 +6,7 @@ they mean is JSON in the header. Nothing is ever unpickled, so no code in a file
 
 import hashlib
 import json
-import os
-import threading
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from td3core.env_choice import EnvChoice
 from td3core.envs import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
+from td3core.files import write_atomically
 from td3core.normalise import Normaliser
 from td3core.policy import Policy
 
@@ -69,6 +69,8 @@ class Header:
     complete: bool
     """False for an exported agent: only its networks, without what training on would need."""
     created: str
+    wall_s: float = 0.0
+    """Seconds the run had been going, pauses included, in all processes that took part."""
     made_by: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: version of torch, processor, threads, products."""
 
@@ -99,21 +101,6 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
         metadata={_KEY: sealed(_meaning(header), tensors)},
     )
     write_atomically(path, data)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data``: readers see the old file or the new one, never a part."""
-    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    try:
-        with half.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
 
 
 def read_header(path: Path) -> Header:
@@ -184,6 +171,7 @@ def _meaning(header: Header) -> dict[str, Any]:
         "evaluation": asdict(header.evaluation) if header.evaluation else None,
         "complete": header.complete,
         "created": header.created,
+        "wall_s": header.wall_s,
         "made_by": header.made_by,
     }
 
@@ -210,6 +198,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             evaluation=_evaluation(meaning["evaluation"]),
             complete=bool(meaning["complete"]),
             created=str(meaning["created"]),
+            wall_s=_seconds(meaning.get("wall_s", 0.0)),
             made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
@@ -234,6 +223,12 @@ def _counters(values: dict[str, Any]) -> Counters:
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
     return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))
+
+
+def _seconds(value: Any) -> float:
+    if not 0.0 <= float(value) < math.inf:
+        raise ValueError("its time is none")
+    return float(value)
 
 
 def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
@@ -304,14 +299,3 @@ def _network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
 def _statistics_shapes(header: Header) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the statistics that normalising needs, if the agent does."""
     return Normaliser.shapes(header.env.obs_dim) if header.config.normalize_observations else {}
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut, where the system allows it."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

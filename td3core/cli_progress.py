@@ -55,6 +55,8 @@ class Narrator:
                 self._say(f"Run {event.run}")
                 if event.env_steps:
                     self._say(f"going on from step {event.env_steps:,}")
+                if event.repeats:
+                    self._say(event.repeats)
                 self._say(f"{event.device} × {event.threads}, products by {event.products}")
             case events.Progress():
                 self._bar.update(

@@ -160,7 +160,7 @@ def _conduct(
     if isinstance(outcome, Failed):
         if outcome.request:
             raise RequestError(outcome.message)
-        console.print(f"[red]The run failed:[/] {escape(outcome.message)}")
+        console.print(f"[red]The run failed:[/] {escape(outcome.message)}", soft_wrap=True)
         if outcome.details:
             console.print(escape(outcome.details), style="dim")
         result = _plain(outcome.ending) | {"message": outcome.message}

@@ -1,5 +1,7 @@
 """The two ways a run can go wrong, told apart because the user's next step differs."""
 
+import traceback
+
 
 class RequestError(ValueError):
     """What was asked cannot be done: one plain sentence, nothing started, nothing written."""
@@ -13,3 +15,12 @@ def brief(problem: object, most: int = 200) -> str:
 
 class RunError(RuntimeError):
     """A run that had started cannot go on: one plain sentence naming the cause and the step."""
+
+
+def traceback_of(problem: BaseException) -> str:
+    """Return the traceback that leads to the fault; empty where a sentence says all there is.
+
+    Of a :class:`RunError` that is the one of its cause: what an environment raised, for instance.
+    """
+    blamed = problem.__cause__ if isinstance(problem, RunError) else problem
+    return "".join(traceback.format_exception(blamed)) if blamed else ""

@@ -5,24 +5,22 @@ the run, and nothing in the result.
 """
 
 import contextlib
-import multiprocessing
 import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 
 from threadpoolctl import threadpool_limits
 
 from td3core.checkpoint import Checkpoint
+from td3core.child import Child
 from td3core.config import RunConfig
 from td3core.env_choice import EnvChoice
 from td3core.evaluate import Evaluation, evaluate
 from td3core.policy import Policy
 
 _POLL_S = 0.05
-_PATIENCE_S = 2.0
 _LOWER_PRIORITY = 5
 
 Result = tuple[Checkpoint, Evaluation]
@@ -85,7 +83,7 @@ class Evaluations:
         """Drop what waits and end the process."""
         self._waiting.clear()
         if self._helper is not None:
-            self._helper.close()
+            self._helper.end(at_once=True)
             self._helper = None
 
     @contextlib.contextmanager
@@ -95,7 +93,7 @@ class Evaluations:
             yield
         except (_HelperError, OSError, EOFError, RuntimeError) as problem:
             if self._helper is not None:
-                self._helper.close()
+                self._helper.end(at_once=True)
                 self._helper = None
             self.beside = False
             self._lost(str(problem) or "it ended without a word")
@@ -105,44 +103,24 @@ class _HelperError(Exception):
     """The helper could not measure an agent; the text says why."""
 
 
-class _Helper:
+class _Helper(Child):
     """The process that measures. Holds no state between two agents."""
 
     def __init__(self, config: RunConfig) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        work = (theirs, config.choice, config.eval_episodes, config.seed)
-        self._process: SpawnProcess = context.Process(
-            target=_measure_all, args=work, name="evaluations", daemon=True
-        )
-        try:
-            self._process.start()
-        except BaseException:
-            self._pipe.close()
-            raise
-        finally:
-            theirs.close()
+        work = (config.choice, config.eval_episodes, config.seed)
+        super().__init__("evaluations", _measure_all, *work)
 
     def send(self, policy: Policy) -> None:
-        self._pipe.send(policy)
+        self.pipe.send(policy)
 
     def ready(self, timeout_s: float) -> bool:
-        return self._pipe.poll(timeout_s)
+        return self.pipe.poll(timeout_s)
 
     def receive(self) -> Evaluation:
-        result = self._pipe.recv()
+        result = self.pipe.recv()
         if not isinstance(result, Evaluation):
             raise _HelperError(str(result))
         return result
-
-    def close(self) -> None:
-        self._pipe.close()
-        self._process.terminate()
-        self._process.join(_PATIENCE_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        self._process.close()
 
 
 def _measure_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:

@@ -51,6 +51,17 @@ class Started:
     """The library that multiplies matrices (see :mod:`td3core.products`)."""
     reward_threshold: float | None = None
     """The return from which the environment counts as solved, if it names one."""
+    again: int = 0
+    """Steps on record after ``env_steps``, without a checkpoint: they are taken again."""
+
+    @property
+    def repeats(self) -> str:
+        """Say in a sentence which steps are taken again; empty without any."""
+        if not self.again:
+            return ""
+        which = "The step" if self.again == 1 else f"The {self.again:,} steps"
+        verb = "is" if self.again == 1 else "are"
+        return f"{which} on record after step {self.env_steps:,} {verb} taken again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +87,7 @@ class Progress:
     episodes: int
     steps_per_s: float
     wall_s: float
+    """Seconds the run has been going, pauses and the processes before this one included."""
     exploration_noise: float
     revision: int
     tunables: Tunables
@@ -153,7 +165,9 @@ class Ended:
     updates: int
     episodes: int
     wall_s: float
+    """Seconds of the whole run, as in :class:`Progress`."""
     steps_per_s: float
+    """Of this process, since its warm-up."""
     last_eval_return: float | None
     best_eval_return: float | None
     best_checkpoint: Path | None
@@ -162,10 +176,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The run could not go on. ``message`` is a plain sentence, ``details`` a traceback."""
+    """The run could not go on. ``message`` is a plain sentence."""
 
     message: str
     details: str
+    """The traceback of what nobody foresaw, or of what an environment raised; else empty."""
     ending: Ended | None = None
     """How far the run came; ``None`` if it never started."""
     request: bool = False

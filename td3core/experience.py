@@ -28,6 +28,9 @@ class Experience:
         self._config, self._fleet, self._memory, self._agent = config, fleet, memory, agent
         self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
         self._over = list(fleet.slots)
+        self._drawn: tuple[Floats, Floats] | None = None
+        """Observations and the actions drawn for them, until all environments have taken these. One
+        that fails leaves them: whoever goes on from there must not draw again."""
         self._sampling = generator(config.seed, Purpose.REPLAY)
         policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(fleet.slots, policy, info.act_dim, noise)
@@ -46,15 +49,22 @@ class Experience:
         ``env_steps`` were taken before. Actions are the actor's with noise, or uniform if not
         ``exploring``.
         """
-        obs = self._fleet.obs.copy()
-        if exploring:
-            actions = self.exploration.noisy(obs, self._agent.tunables)
-            require_sound_actions(actions, env_steps)
-        else:
-            actions = self.exploration.uniform()
+        if self._drawn is None:
+            self._drawn = self._draw(env_steps, exploring=exploring)
+        obs, actions = self._drawn
         self._remember(obs, actions, self._fleet.step(actions))
+        self._drawn = None
         env_steps += len(self._fleet.slots)
         return [_ended(slot, env_steps) for slot in self._over] if self._over else []
+
+    def _draw(self, env_steps: int, *, exploring: bool) -> tuple[Floats, Floats]:
+        """Return what is observed, and an action for it."""
+        obs = self._fleet.obs.copy()
+        if not exploring:
+            return obs, self.exploration.uniform()
+        actions = self.exploration.noisy(obs, self._agent.tunables)
+        require_sound_actions(actions, env_steps)
+        return obs, actions
 
     def sample(self) -> Batch:
         """Draw the batch of one update."""
@@ -69,6 +79,8 @@ class Experience:
         """Return copies of statistics, generators and the places of all episodes."""
         state = self._fleet.state()
         state["generator.replay"] = generator_state(self._sampling)
+        if self._drawn is not None:
+            state["episodes.obs"], state["episodes.actions"] = self._drawn
         return state if self._normaliser is None else state | self._normaliser.state()
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
@@ -77,6 +89,8 @@ class Experience:
         restore_generator(self._sampling, tensors["generator.replay"])
         if self._normaliser is not None:
             self._normaliser.load_state(tensors)
+        if "episodes.actions" in tensors:
+            self._drawn = tensors["episodes.obs"], tensors["episodes.actions"]
 
     def return_to_episodes(self, seen: Floats) -> list[int]:
         """Bring every environment back to where its episode stood; return those that are not there.
@@ -84,7 +98,7 @@ class Experience:
         ``seen`` (n, obs_dim) is what was observed there. The actions that lead there are in the
         replay memory. An episode that cannot be had again is given up for a new one.
         """
-        slots, lost = self._fleet.slots, []
+        slots, lost = self._fleet.slots, list[int]()
         self._over = []
         for slot in slots:
             first = self._memory.stored - len(slots) * slot.length + slot.number
@@ -97,6 +111,8 @@ class Experience:
             if not same:
                 lost.append(slot.episode)
                 self._over.append(slot)
+        if lost:
+            self._drawn = None
         return lost
 
     def _remember(self, obs: Floats, actions: Floats, after: Board) -> None:

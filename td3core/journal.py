@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.checkpoint import write_atomically
 from td3core.config import Tunables, specs, to_dict
 from td3core.errors import RequestError
+from td3core.files import write_atomically
 
 MOST_BYTES = 64 * 2**20
 """A longer journal was not written by a person."""

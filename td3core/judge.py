@@ -30,18 +30,19 @@ class Judge:
         self,
         run: RunDirectory,
         pace: Pace,
+        wall_s: Callable[[], float],
         records: Recorder,
         write: Callable[[Checkpoint], object],
         waiting: Callable[[], bool],
         announce: Callable[[], None],
     ) -> None:
-        """Take what to do while the training has to wait for an evaluation.
+        """Take the run's clock, and what to do while the training has to wait for an evaluation.
 
         ``announce`` is called at the beginning, ``waiting`` again and again; once that says no, the
         wait is over and what is still out is given up.
         """
         self._announce = announce
-        self._pace, self._records = pace, records
+        self._pace, self._wall_s, self._records = pace, wall_s, records
         self._write, self._waiting = write, waiting
         self._run = run
         self._evaluations = Evaluations(run.config, self._on_process_lost)
@@ -117,7 +118,7 @@ class Judge:
                 lengths=result.lengths,
                 seed=result.seed,
                 is_best=is_best,
-                wall_s=self._pace.wall_s,
+                wall_s=self._wall_s(),
                 reward_threshold=agent.header.env.reward_threshold,
             )
         )
@@ -125,7 +126,7 @@ class Judge:
             self.best_mean = result.mean
             self._keep_best(agent, result)
         # Only now is the result on disk as well as the agent.
-        self._records.flush(env_steps)
+        self._records.sync(env_steps)
         self._run.waiting_checkpoint(env_steps).unlink(missing_ok=True)
 
     @contextlib.contextmanager

@@ -1,7 +1,5 @@
 """Puts a run's agents on disk, with everything that going on from them needs."""
 
-import contextlib
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core import retention
-from td3core.checkpoint import Checkpoint, write_atomically
+from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError
+from td3core.files import alias, write_atomically
 from td3core.memory_file import MemoryFile
 from td3core.recorder import Recorder
 from td3core.replay import ReplayBuffer
@@ -156,24 +155,3 @@ class Keeper:
         self._renew_at = self._memory.stored + self._memory.slack // 2
         self._safe = self._memory.stored
         return ""
-
-
-def alias(path: Path, other: Path) -> None:
-    """Let ``other`` name the same contents as ``path``, at once or not at all.
-
-    Raises:
-        OSError: it could not be done; ``other`` is as it was.
-    """
-    half = other.with_name(f".{other.name}.part")
-    half.unlink(missing_ok=True)
-    try:
-        try:
-            half.hardlink_to(path)
-        except OSError:
-            # Not every file system has links.
-            shutil.copyfile(path, half)
-        half.replace(other)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise

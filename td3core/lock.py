@@ -16,8 +16,9 @@ from types import TracebackType
 
 from filelock import FileLock, Timeout
 
-from td3core.checkpoint import now, write_atomically
+from td3core.checkpoint import now
 from td3core.errors import RequestError
+from td3core.files import write_atomically
 
 _PATIENCE_S = 0.5
 """Someone who only looks who holds a lock takes it for less than a millisecond."""

@@ -7,7 +7,6 @@ returned. No exception escapes: what goes wrong is said as :class:`Failed`.
 """
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from td3core.control import Control
 from td3core.cuda_graphs import require_device
 from td3core.env_check import require_sound
 from td3core.envs import check_env
-from td3core.errors import RequestError, RunError
+from td3core.errors import RequestError, RunError, traceback_of
 from td3core.events import Ended, Failed
 from td3core.fleet import Fleet
 from td3core.journal import Change, Schedule
@@ -58,6 +57,8 @@ class Beginning:
     """How it came to begin after ``saved``: ``resume`` or ``branch``."""
     saved: Checkpoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
+    again: int = 0
+    """Steps on record after ``saved``, which are taken again."""
     differs: tuple[str, ...] = ()
     """What will not be as if the run had never been interrupted, in sentences."""
 
@@ -107,8 +108,9 @@ def resume(
         saved, differs = choose_checkpoint(directory)
         directory = lengthened(directory, saved, steps)
 
+        reached, unlogged = (0, False) if saved is None else place_of(saved)
+
         def reopen() -> RunDirectory:
-            reached, unlogged = (0, False) if saved is None else place_of(saved)
             directory.take_up(reached, unlogged=unlogged)
             return directory
 
@@ -119,6 +121,7 @@ def resume(
             came="resume",
             saved=saved,
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
+            again=max(directory.steps_on_record() - reached, 0),
             differs=differs,
         )
 
@@ -191,6 +194,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
     directory = how.directory()
     trainer = Trainer(directory, how.tunables, control, report, info, memory, fleet, how.schedule)
     held.callback(trainer.close)
+    trainer.again = how.again
     trainer.differs.extend(how.differs)
     if how.saved is not None:
         trainer.go_on_from(how.saved, came=how.came)
@@ -199,7 +203,7 @@ def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) 
 
 def _failure(problem: Exception, trainer: Trainer | None) -> Failed:
     text = str(problem) if isinstance(problem, RunError) else f"{type(problem).__name__}: {problem}"
-    details = "".join(traceback.format_exception(problem))
+    details = traceback_of(problem)
     if trainer is None:
         return Failed(message=text, details=details)
     trainer.rescue(problem)

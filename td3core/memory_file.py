@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.errors import RequestError
+from td3core.files import sync_folder
 from td3core.replay import ReplayBuffer
 
 BLOCK = 1024
@@ -28,7 +29,7 @@ class MemoryFile:
 
     def __init__(self, path: Path, memory: ReplayBuffer) -> None:
         self._path, self._memory = path, memory
-        self._written = 0
+        self._written, self._named = 0, False
         self._sums: Sums = np.zeros(-(-len(memory.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
@@ -82,6 +83,9 @@ class MemoryFile:
                 while data:
                     data = data[file.write(data) :]
             os.fsync(file.fileno())
+        if not self._named:
+            sync_folder(self._path.parent)
+            self._named = True
 
     def _sum_up(self, begin: int, end: int) -> None:
         """Sum up every block that rows of this stretch lie in."""

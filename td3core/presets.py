@@ -17,7 +17,6 @@ from typing import Any
 import platformdirs
 import tomli_w
 
-from td3core.checkpoint import write_atomically
 from td3core.config import (
     RunConfig,
     Tunables,
@@ -27,6 +26,7 @@ from td3core.config import (
     to_dict,
 )
 from td3core.errors import RequestError, brief
+from td3core.files import write_atomically
 from td3core.settings import unknown_name
 
 PLUS = " + "

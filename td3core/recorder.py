@@ -9,6 +9,7 @@ import numpy as np
 from td3core import checkpoint, events
 from td3core.checkpoint import Checkpoint
 from td3core.events import TRAINING_COLUMNS, EpisodeEnded, Event
+from td3core.files import make_folder
 from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, training_columns
 
 Report = Callable[[Event], None]
@@ -104,6 +105,7 @@ class Recorder:
         self.flush(env_steps)
         for table in (self._episodes, self._training, self._evaluations):
             self.write("the run's tables", env_steps, table.sync)
+        self.write("the journal", env_steps, self._run.sync_journal)
 
     def _flush_tables(self) -> None:
         for table in (self._episodes, self._training, self._evaluations):
@@ -127,5 +129,5 @@ class Recorder:
 def _save_even_without_folder(agent: Checkpoint) -> None:
     """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
     path = agent.header.path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     checkpoint.save(path, agent.header, agent.tensors)

@@ -12,7 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from td3core.checkpoint import now, write_atomically
+from td3core.checkpoint import now
+from td3core.files import write_atomically
 
 ENDING, NOTES = "ending.json", "notes.json"
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError)

@@ -1,8 +1,7 @@
 """The runs of a folder: which there are, and what has become of each."""
 
 import contextlib
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.records import Ending, Parent, State
 from td3core.runs import RunDirectory
-from td3core.tables import read_last_row, read_numbers
+from td3core.tables import number, read_last_row, read_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class Summary:
     best_eval_return: float | None
     state: State
     wall_s: float
-    """Seconds of training, pauses left out."""
+    """Seconds the run has been going, pauses included."""
     message: str
     """Why it failed, if it did."""
     parent: Parent | None
@@ -83,9 +82,9 @@ def summarise(run: RunDirectory) -> Summary:
     means = [float(mean) for mean in evaluations[:, 1]]
     rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
     saved = _steps_saved(run)
-    seen = [int(_number(row, "env_steps")) for row in rows]
+    seen = [int(number(row, "env_steps")) for row in rows]
     env_steps = max(saved, *seen, *map(int, evaluations[-1:, 0]))
-    wall_s = max(_number(row, "time_s") for row in rows)
+    wall_s = max(number(row, "time_s") for row in rows)
     last, best = (means[-1], max(means)) if means else (None, None)
     if ending is not None:
         env_steps, wall_s = max(env_steps, ending.env_steps), max(wall_s, ending.wall_s)
@@ -134,11 +133,3 @@ def _state(run: RunDirectory, ending: Ending | None) -> State:
     # Runs made before endings were recorded are known by their last agent.
     finished = _steps_of_last(run) >= run.config.steps
     return State.FINISHED if finished else State.INTERRUPTED
-
-
-def _number(row: Mapping[str, str], name: str) -> float:
-    try:
-        value = float(row[name])
-    except (KeyError, ValueError):
-        return 0.0
-    return value if math.isfinite(value) and value > 0 else 0.0

@@ -1,8 +1,6 @@
 """The run directory: what a run leaves on disk, and how it is found again."""
 
 import contextlib
-import csv
-import io
 import json
 import os
 import platform
@@ -19,13 +17,15 @@ from typing import Any
 import platformdirs
 import tomli_w
 
-from td3core import journal, records
-from td3core.checkpoint import SCHEMA, SUFFIX, now, write_atomically
+from td3core import files, journal, records
+from td3core.checkpoint import SCHEMA, SUFFIX, now
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
 from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
+from td3core.files import GrowingFile, make_folder, sync_folder, write_atomically
 from td3core.records import Ending, Notes, Parent
+from td3core.tables import Table, keep_rows, number, read_last_row, read_table
 
 EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
@@ -47,114 +47,6 @@ def default_runs_dir() -> Path:
 
 TABLES = ("episodes", "training", "evaluations")
 _WAITING = "evaluating_"
-
-
-class Table:
-    """A CSV file that only grows. Rows wait in memory until a flush has written them.
-
-    One that another version began keeps the columns it has; what it has none for is left out.
-    """
-
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._path, self._columns = path, tuple(columns)
-        self._waiting = io.StringIO()
-        self._written = _columns_of(path) or self._columns
-        self._writer = csv.DictWriter(
-            self._waiting, self._written, restval="", extrasaction="ignore", lineterminator="\n"
-        )
-        if not _columns_of(path):
-            self._writer.writeheader()
-
-    def add(self, row: Sequence[object]) -> None:
-        """Queue one row, in the order of the columns given."""
-        self._writer.writerow(dict(zip(self._columns, row, strict=True)))
-
-    def flush(self) -> None:
-        """Append the queued rows.
-
-        Raises:
-            OSError: nothing was lost; the rows stay queued and the file keeps whole lines only.
-        """
-        text = self._waiting.getvalue()
-        if text:
-            append_whole(self._path, text)
-            self._waiting.seek(0)
-            self._waiting.truncate()
-
-    def sync(self) -> None:
-        """See to it that what has been appended survives a power failure.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        if self._path.exists():
-            with self._path.open("ab") as file:
-                os.fsync(file.fileno())
-
-
-_DIGITS = 16
-"""No step has so many; Python refuses to read numbers of thousands of them."""
-
-
-def _keep_rows(path: Path, env_steps: int) -> None:
-    columns = _columns_of(path)
-    if not columns:
-        # Torn by a crash while its first line was written: there is nothing in it yet.
-        path.unlink()
-        return
-    if "env_steps" not in columns:
-        raise RequestError(
-            f"{path.parent.name}/{path.name} is damaged: its first line names no env_steps. Move"
-            " the file away to go on without it."
-        )
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        lines = file.readlines()
-    place, kept = columns.index("env_steps"), lines[:1]
-    for line in lines[1:]:
-        # Numbers only stand before the step in every table: no field has a comma in it.
-        step = "".join(line.split(",", place + 1)[place : place + 1])
-        whole = line.endswith("\n") and step.isdecimal() and len(step) < _DIGITS
-        if whole and int(step) <= env_steps:
-            kept.append(line)
-    if len(kept) < len(lines):
-        write_atomically(path, "".join(kept).encode())
-
-
-def _columns_of(path: Path) -> tuple[str, ...]:
-    """Return the columns that a table on disk has; none if there is no sound one."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            first = file.readline()
-    except OSError:
-        return ()
-    # As read_last_row and read_numbers take it: no name has a comma in it.
-    return tuple(first.rstrip("\r\n").split(",")) if first.endswith("\n") else ()
-
-
-def append_whole(path: Path, text: str) -> None:
-    """Append all of ``text`` or, on an error, leave the file as it was."""
-    with path.open("ab", buffering=0) as file:
-        start, data = file.tell(), memoryview(text.encode())
-        try:
-            while data:
-                data = data[file.write(data) :]
-        except OSError:
-            file.truncate(start)
-            raise
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """Read a table; a last line torn by a crash is dropped."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    rows: list[dict[str, str]] = []
-    # A quote damaged into one endless field ends the reading; what stands before it is still good.
-    with contextlib.suppress(csv.Error):
-        reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-        rows.extend(row for row in reader if None not in row and None not in row.values())
-    return rows
 
 
 def step_checkpoint(run: Path, env_steps: int) -> Path:
@@ -181,6 +73,7 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
         self.best = self.checkpoints / f"best{SUFFIX}"
         self.last = self.checkpoints / f"last{SUFFIX}"
+        self._journal = GrowingFile(self.journal_file)
 
     @classmethod
     def create(
@@ -243,7 +136,15 @@ class RunDirectory:
 
     def note(self, entry: dict[str, Any]) -> None:
         """Append one line to the journal."""
-        append_whole(self.journal_file, json.dumps(entry) + "\n")
+        self._journal.append(json.dumps(entry) + "\n")
+
+    def sync_journal(self) -> None:
+        """See to it that what has been noted survives a power failure.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._journal.sync()
 
     def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
         """Drop all rows of the tables after this step: those of a future that did not come.
@@ -258,7 +159,19 @@ class RunDirectory:
         for name in TABLES:
             path, newest = self.path / f"{name}.csv", env_steps
             if path.exists():
-                _keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
+                keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
+
+    def steps_on_record(self) -> int:
+        """Return the furthest step that the tables or the run's ending tell of."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        ending = self.ending()
+        reached = ending.env_steps if ending else 0
+        return max(reached, *(int(number(row, "env_steps")) for row in rows))
+
+    def wall_s_on_record(self) -> float:
+        """Return the latest time in the tables, in seconds; 0 without any."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        return max(number(row, "time_s") for row in rows)
 
     def with_config(self, config: RunConfig) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`take_up`."""
@@ -273,7 +186,7 @@ class RunDirectory:
         if not other.is_file():
             return
         try:
-            shutil.copyfile(other, self.path / "replay.f32")
+            files.copy(other, self.path / "replay.f32")
         except OSError as problem:
             # It would be found without what it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
@@ -295,7 +208,7 @@ class RunDirectory:
             found["config"] = to_dict(self.config)
             write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
             (self.path / records.ENDING).unlink(missing_ok=True)
-            self.checkpoints.mkdir(exist_ok=True)
+            make_folder(self.checkpoints)
             self._sweep(env_steps)
         except OSError as problem:
             raise RequestError(
@@ -406,11 +319,12 @@ def _new_folder(runs_dir: Path, config: RunConfig) -> Path:
     """Make a folder named after environment, seed and local time that did not exist before."""
     env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
     stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
-    runs_dir.mkdir(parents=True, exist_ok=True)
+    make_folder(runs_dir)
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         try:
             (runs_dir / (stem + suffix)).mkdir()
         except FileExistsError:
             continue
+        sync_folder(runs_dir)
         return runs_dir / (stem + suffix)
     raise FileExistsError(f"too many runs called {stem}")

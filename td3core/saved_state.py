@@ -61,6 +61,8 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
         "generator.smoothing": ((6,), "uint64"),
         "generator.replay": ((6,), "uint64"),
     }
+    if "episodes.actions" in saved.tensors:
+        kinds["episodes.actions"] = ((config.num_envs, env.act_dim), "float32")
     for slot in range(config.num_envs):
         suffix = f".{slot}" if slot else ""
         kinds |= {f"generator.{n}{suffix}": ((6,), "uint64") for n in ("warm_up", "exploration")}
@@ -94,8 +96,10 @@ def _counted_right(saved: Checkpoint) -> bool:
 
 
 def _drawn_right(saved: Checkpoint) -> bool:
-    """Say whether generators, moments and check sums could be those of a run."""
+    """Say whether generators, moments and actions could be those of a run."""
     tensors = saved.tensors
+    if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
+        return False
     generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False

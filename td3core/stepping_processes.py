@@ -11,7 +11,6 @@ import os
 import pickle
 import signal
 import threading
-import traceback
 from collections.abc import Sequence
 from ctypes import c_uint8
 from itertools import pairwise
@@ -22,12 +21,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from td3core.child import Child
 from td3core.envs import EnvInfo, check_env
 from td3core.episode import Start
-from td3core.errors import RequestError, RunError
+from td3core.errors import RequestError, RunError, traceback_of
 from td3core.stepping import Board, Stepper
 
-_PATIENCE_S = 2.0
 _STEP, _DONE = b"step", b"done"
 
 
@@ -40,15 +39,13 @@ class ProcessStepper:
     """
 
     def __init__(self, info: EnvInfo, seed: int, num_envs: int, processes: int) -> None:
-        context = multiprocessing.get_context("spawn")
         memory: Any = RawArray(c_uint8, Board.size(info, num_envs))
         self.board = Board.over(np.frombuffer(memory, np.uint8), info, num_envs)
         borders = [num_envs * i // processes for i in range(processes + 1)]
         self._workers: list[_Worker] = []
         try:
             for slots in pairwise(borders):
-                work = (memory, info, seed, num_envs, slots)
-                self._workers.append(_Worker(context, work, slots))
+                self._workers.append(_Worker(slots, memory, info, seed, num_envs))
             for worker in self._workers:
                 worker.receive()
         except RunError as problem:
@@ -80,7 +77,7 @@ class ProcessStepper:
         for worker in self._workers:
             worker.hang_up()
         for worker in self._workers:
-            worker.join()
+            worker.end()
         self._workers.clear()
 
     def _ask(self, orders: list[tuple["_Worker", bytes]]) -> None:
@@ -101,62 +98,42 @@ class _TracebackOfProcessError(Exception):
     """Shows what happened in another process as the cause of what is raised here."""
 
 
-class _Worker:
-    """One process, and the training's end of its pipe."""
+class _Worker(Child):
+    """The process that steps the environments of some slots."""
 
-    def __init__(self, context: Any, work: tuple[Any, ...], slots: tuple[int, int]) -> None:
+    def __init__(self, slots: tuple[int, int], *work: Any) -> None:
+        super().__init__("environments", _serve, slots, *work)
         self.slots = slots
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_serve, args=(theirs, *work), name="environments", daemon=True
-        )
-        try:
-            self._process.start()
-        except BaseException:
-            self._pipe.close()
-            raise
-        finally:
-            theirs.close()
 
     def send(self, order: bytes) -> None:
         # What became of a process that is gone is found out when its answer is awaited.
         with contextlib.suppress(OSError):
-            self._pipe.send_bytes(order)
+            self.pipe.send_bytes(order)
 
     def receive(self) -> None:
         """Wait for the answer to an order."""
         try:
-            answer = self._pipe.recv_bytes()
-        except (EOFError, OSError) as problem:
-            self._process.join(_PATIENCE_S)
+            answer = self.pipe.recv_bytes()
+        except (EOFError, OSError):
             first, last = self.slots[0], self.slots[1] - 1
             which = f"environment {first}" if first == last else f"environments {first} to {last}"
             raise RunError(
                 f"The process that stepped {which} ended unexpectedly"
-                f" (exit code {self._process.exitcode})."
-            ) from problem
+                f" (exit code {self.exit_code()})."
+            ) from None
         if answer != _DONE:
             message, details = pickle.loads(answer)  # noqa: S301
-            raise RunError(message) from _TracebackOfProcessError("\n" + details)
-
-    def hang_up(self) -> None:
-        self._pipe.close()
-
-    def join(self) -> None:
-        self._process.join(_PATIENCE_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        self._process.close()
+            cause = _TracebackOfProcessError("\n" + details) if details else None
+            raise RunError(message) from cause
 
 
 def _serve(
     pipe: Connection,
+    slots: tuple[int, int],
     memory: Any,
     info: EnvInfo,
     seed: int,
     num_envs: int,
-    slots: tuple[int, int],
 ) -> None:
     """Step the environments of ``slots`` as told, until the pipe closes."""
     # Ctrl-C reaches every process of the terminal; what to do about it is the training's business.
@@ -180,7 +157,7 @@ def _answer(pipe: Connection, work: Any) -> None:
     try:
         work()
     except Exception as problem:
-        pipe.send_bytes(pickle.dumps((str(problem), traceback.format_exc())))
+        pipe.send_bytes(pickle.dumps((str(problem), traceback_of(problem))))
     else:
         pipe.send_bytes(_DONE)
 

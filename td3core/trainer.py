@@ -8,20 +8,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core import checkpoint, journal, products
+from td3core import checkpoint, products
 from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
-from td3core.config import Tunables, changes, check_together
+from td3core.config import Tunables
 from td3core.control import Control
 from td3core.envs import EnvInfo
-from td3core.errors import RequestError, RunError
+from td3core.errors import RunError
 from td3core.events import (
     Ended,
     Failed,
     Phase,
     Progress,
     Started,
-    Tuned,
     Warned,
 )
 from td3core.experience import Experience
@@ -33,11 +32,8 @@ from td3core.pace import Pace
 from td3core.recorder import Recorder, Report
 from td3core.replay import ReplayBuffer
 from td3core.runs import RunDirectory
-from td3core.soundness import (
-    DivergedError,
-    require_sound_agent,
-    require_sound_metrics,
-)
+from td3core.soundness import DivergedError, require_sound_agent, require_sound_metrics
+from td3core.tuning import Tuning
 
 LOG_STEPS = 50
 """Training statistics are averaged over this many environment steps into one row."""
@@ -66,30 +62,39 @@ class Trainer:
         schedule: Schedule,
     ) -> None:
         self.directory, self.config = directory, directory.config
-        self._control, self._report, self._schedule = control, report, schedule
+        self._control, self._report = control, report
         self._info, self._memory, self._num_envs = info, memory, len(fleet)
         config = self.config
         self._agent = TD3(config, tunables, info.obs_dim, info.act_dim)
         self._experience = Experience(config, info, fleet, memory, self._agent)
-        self._revision = 0
         self.env_steps = self._episodes = self._fill_until = 0
-        self._changes_at, self._changes_here = 0, 0
         self._products = ""
         self._unlogged: dict[str, NDArray[np.generic]] = {}
+        self.again = 0
+        """Steps on record that are taken again (see :class:`Started`)."""
         self.differs: list[str] = []
         """What will not be as if the run had never been interrupted, in sentences."""
-        self._pace = Pace(0)
+        self._pace, self._wall_before = Pace(0), 0.0
         self._reported_at = 0.0
         self._records = Recorder(self.directory, report)
+        self._tuning = Tuning(
+            directory, self._agent, self._experience.exploration, self._records, schedule
+        )
         self._keeper = Keeper(directory, memory, self._records)
         self._judge = Judge(
             directory,
             self._pace,
+            lambda: self.wall_s,
             self._records,
             write=self._write,
             waiting=self._while_waiting,
             announce=partial(self._send_progress, Phase.EVALUATING),
         )
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds the run has been going, pauses and the processes before this one included."""
+        return self._wall_before + self._pace.wall_s
 
     def go_on_from(self, saved: Checkpoint, *, came: str) -> None:
         """Take up a run where a checkpoint left it; the journal says how it ``came`` to that."""
@@ -97,10 +102,13 @@ class Trainer:
         self._agent.load_state(tensors, counters.updates)
         self.env_steps, self._episodes = counters.env_steps, counters.episodes
         self._fill_until = counters.fill_until
-        self._changes_at, self._changes_here = counters.env_steps, counters.changes
+        self._tuning.go_on_from(counters.env_steps, counters.changes)
         self._experience.load_state(tensors)
         self._experience.exploration.noise = counters.exploration_noise
         self._pace.begin_at(self.env_steps)
+        # A branch has a time of its own, as it has tables of its own.
+        if came == "resume":
+            self._wall_before = max(saved.header.wall_s, self.directory.wall_s_on_record())
         self._make_alike(saved.header.made_by)
         missing = self._keeper.load_memory(saved)
         if missing:
@@ -150,6 +158,7 @@ class Trainer:
                 config=self.config,
                 tunables=self._agent.tunables,
                 env_steps=self.env_steps,
+                again=self.again,
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
@@ -180,8 +189,8 @@ class Trainer:
     def _step_to_the_end(self) -> bool:
         """Take all steps; return whether a stop was asked for before the last."""
         while self.env_steps < self.config.steps:
-            if self._schedule.due(self.env_steps):
-                self._follow_schedule()
+            if self._tuning.due(self.env_steps):
+                self._tuning.follow(self.env_steps)
             if self._control.waiting:
                 if self._obey():
                     return True
@@ -212,7 +221,7 @@ class Trainer:
         ended = self._experience.step(self.env_steps, exploring=exploring)
         self.env_steps += self._num_envs
         for episode in ended:
-            self._records.add_episode(episode, self._pace.wall_s)
+            self._records.add_episode(episode, self.wall_s)
         if ended:
             self._episodes += len(ended)
             self._experience.begin_episodes(self.env_steps)
@@ -255,7 +264,7 @@ class Trainer:
             return
         require_sound_metrics(metrics, self.env_steps, twin_critics=self.config.twin_critics)
         row = (self.env_steps, self._agent.updates, *map(float, metrics))
-        self._records.add_training(row, self._pace.wall_s)
+        self._records.add_training(row, self.wall_s)
 
     def _evaluate(self) -> None:
         agent = self._snapshot()
@@ -277,7 +286,7 @@ class Trainer:
         while True:
             orders = self._control.take()
             if orders.tunables is not None:
-                self._tune(orders.tunables, orders.revision)
+                self._tuning.take(orders.tunables, orders.revision, self.env_steps)
             if orders.save:
                 self._records.note("save", self.env_steps)
                 self._save_step(asked=True)
@@ -290,48 +299,6 @@ class Trainer:
             self._send_progress(Phase.PAUSED)
             with self._pace.stopped():
                 self._control.wait()
-
-    def _tune(self, tunables: Tunables, revision: int) -> None:
-        try:
-            check_together(self.config, tunables)
-        except RequestError as problem:
-            self._report(Warned(env_steps=self.env_steps, message=str(problem)))
-            tunables = self._agent.tunables
-        changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
-        self._revision = revision
-        # What a person does now counts more than what is still to be done as before.
-        if self._schedule.forget(changed) and self._schedule.journaled:
-            forget = partial(journal.forget, self.directory.journal_file, changed, self.env_steps)
-            self._records.write("the journal", self.env_steps, forget)
-        self._change(tunables)
-
-    def _follow_schedule(self) -> None:
-        """Make the live changes that are due."""
-        while self._schedule.due(self.env_steps):
-            tunables = self._schedule.take(self.env_steps, self._agent.tunables)
-            try:
-                check_together(self.config, tunables)
-            except RequestError as problem:
-                # A journal may be that of a run with other settings.
-                self._report(Warned(env_steps=self.env_steps, message=str(problem)))
-            else:
-                self._change(tunables, journaled=self._schedule.journaled)
-
-    def _change(self, tunables: Tunables, *, journaled: bool = False) -> None:
-        changed = tuple(changes(self._agent.tunables, tunables))
-        self._agent.apply(tunables)
-        if any(name == "exploration_noise" for name, _, _ in changed):
-            self._experience.exploration.noise = tunables.exploration_noise
-        before = self._changes_here if self._changes_at == self.env_steps else 0
-        self._changes_at, self._changes_here = self.env_steps, before + len(changed)
-        tuned = Tuned(
-            env_steps=self.env_steps,
-            updates=self._agent.updates,
-            revision=self._revision,
-            tunables=tunables,
-            changes=changed,
-        )
-        self._records.add_changes(tuned, journaled=journaled)
 
     # Files and reports --------------------------------------------------------------------------
 
@@ -360,12 +327,13 @@ class Trainer:
                 episodes=self._episodes,
                 exploration_noise=self._experience.exploration.noise,
                 stored=self._memory.stored,
-                changes=self._changes_here if self._changes_at == self.env_steps else 0,
+                changes=self._tuning.made_at(self.env_steps),
                 fill_until=self._fill_until,
             ),
             evaluation=None,
             complete=True,
             created=checkpoint.now(),
+            wall_s=self.wall_s,
             made_by=products.circumstances(self.config.torch_threads)
             | {"products": self._products},
         )
@@ -386,9 +354,9 @@ class Trainer:
                 updates=self._agent.updates,
                 episodes=self._episodes,
                 steps_per_s=self._pace.recent(self.env_steps),
-                wall_s=self._pace.wall_s,
+                wall_s=self.wall_s,
                 exploration_noise=self._experience.exploration.noise,
-                revision=self._revision,
+                revision=self._tuning.revision,
                 tunables=self._agent.tunables,
                 **self._records.take(),
             )
@@ -407,7 +375,7 @@ class Trainer:
             env_steps=self.env_steps,
             updates=self._agent.updates,
             episodes=self._episodes,
-            wall_s=self._pace.wall_s,
+            wall_s=self.wall_s,
             steps_per_s=self._pace.average(self.env_steps),
             last_eval_return=self._judge.last_mean,
             best_eval_return=self._judge.best_mean,

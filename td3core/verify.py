@@ -12,7 +12,8 @@ from td3core.errors import RequestError, RunError
 from td3core.events import Event, Failed, Warned
 from td3core.loop import resume
 from td3core.resumption import choose_checkpoint
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 
 STEPS = 500
 

@@ -26,8 +26,8 @@ from td3core.loop import resume, train
 from td3core.presets import parse_preset
 from td3core.resumption import choose_checkpoint, load_complete, pending_changes
 from td3core.run_list import list_runs, summarise
-from td3core.runs import TABLES, RunDirectory, read_table
-from td3core.tables import read_last_row, read_numbers
+from td3core.runs import TABLES, RunDirectory
+from td3core.tables import read_last_row, read_numbers, read_table
 
 KEY = "td3_studio"
 LONGEST = 1000

@@ -18,7 +18,8 @@ from td3core import checkpoint
 from td3core.control import Control
 from td3core.events import Event, Failed, Progress, Started, Tuned
 from td3core.journal import changes_of
-from td3core.runs import TABLES, RunDirectory, read_table
+from td3core.runs import TABLES, RunDirectory
+from td3core.tables import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_FILE = "step"

@@ -1,10 +1,13 @@
-"""A good checkpoint to damage, and a place for what becomes of it."""
+"""A good checkpoint to damage, a place for what becomes of it; and what runs store."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from td3core import checkpoint
+from td3core.replay import ReplayBuffer
 from tests.core.helpers import batch, make_agent, make_header
 
 
@@ -22,3 +25,17 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def spot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return where damaged files are put."""
     return tmp_path_factory.mktemp("damaged") / "agent.safetensors"
+
+
+@pytest.fixture
+def stored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Collect every transition that a run stores."""
+    rows: list[Any] = []
+
+    class Recording(ReplayBuffer):
+        def add(self, *transition: Any) -> None:
+            rows.append([np.copy(part) for part in transition])
+            super().add(*transition)
+
+    monkeypatch.setattr("td3core.replay.ReplayBuffer", Recording)
+    return rows

@@ -12,7 +12,18 @@ import pytest
 from td3core.control import Control
 from td3core.events import Ended, Event, Failed, Warned
 from td3core.loop import branch, resume
-from tests.core.helpers import Told
+from tests.core.helpers import Told, run
+from tests.scripted import STEPS
+
+VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
+
+
+def stopped(runs_dir: Path, step: int, env: str = STEPS, **values: Any) -> Ended:
+    """Return a run that was stopped after a step."""
+    outcome, _ = run(runs_dir, env, control=stop_at(step), **values)
+    assert isinstance(outcome, Ended)
+    assert (outcome.stopped, outcome.env_steps) == ("user", step)
+    return outcome
 
 
 def go_on(

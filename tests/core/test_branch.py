@@ -11,9 +11,11 @@ from td3core import checkpoint, cli
 from td3core.events import Ended, Failed, Warned
 from td3core.resumption import SHAPES
 from td3core.run_list import summarise
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import finish
 from tests.core.resuming import (
+    VALUES,
     branched,
     contents,
     crashing,
@@ -22,8 +24,6 @@ from tests.core.resuming import (
     refused,
 )
 from tests.lives import differences
-
-VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_memory_that_cannot_be_copied_leaves_no_branch(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("td3core.runs.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.files.shutil.copyfile", full)
     assert "No space left" in refusal(parent.step_checkpoint(60), runs_dir)
 
 

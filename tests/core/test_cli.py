@@ -17,7 +17,8 @@ import pytest
 from td3core import __version__, checkpoint, cli
 from td3core.config import RunConfig
 from td3core.evaluate import evaluate
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import TINY, finish
 from tests.scripted import STEPS, Script, ScriptedEnv
 
@@ -236,6 +237,19 @@ def test_a_run_that_fails_has_status_one_and_says_so_in_its_object(
     assert (found["stopped"], found["env_steps"]) == ("failed", 29)
     assert Path(found["last_checkpoint"]).exists()
     assert "reward of nan" in captured.err.replace("\n", " ")
+
+
+def test_a_disk_full_at_the_very_end_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    assert cli.main(["train", STEPS, "--steps", "60", "--runs-dir", str(runs_dir), *small()]) == 1
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith("The run failed: The run is over, but its agent could not be saved as")
+    assert said.endswith("No space left on device.")
 
 
 def test_a_run_that_fails_prints_all_the_promised_keys_too(

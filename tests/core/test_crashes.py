@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from td3core.events import Ended
-from tests.benchmarks.crashes import crashes
+from tests.benchmarks.crashes import Aim, crashes
 from tests.benchmarks.resume_equality import BOTH, equality
 from tests.core.helpers import finish, run
 from tests.core.resuming import go_on, go_on_well, stop_at
@@ -16,12 +16,19 @@ from tests.damage import Cases, make_run
 from tests.lives import differences
 
 
-def test_a_run_killed_while_it_saves_loses_no_more_than_its_last_steps(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(tmp_path: Path) -> None:
     for figures in crashes(tmp_path, kills=6, interval=20, steps=500, longest_s=0.3):
         assert figures.faults == []
-    assert figures.kills == 6
+    assert figures.kills == {Aim.RANDOM: 6}
     assert figures.lost
     assert 0 <= min(figures.lost) <= max(figures.lost) <= 20
+
+
+def test_a_run_killed_in_the_middle_of_writing_goes_on_the_same(tmp_path: Path) -> None:
+    for figures in crashes(tmp_path, kills=0, interval=20, steps=500, aimed=2):
+        assert figures.faults == []
+    assert figures.kills.total() == 2
+    assert set(figures.kills) <= {Aim.AGENT, Aim.MEMORY}
 
 
 def test_a_run_killed_twice_and_one_that_follows_its_journal_equal_the_whole_one(

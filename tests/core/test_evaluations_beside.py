@@ -9,7 +9,7 @@ from typing import Any
 from td3core import checkpoint
 from td3core.control import Control
 from td3core.events import Ended, Evaluated, Progress, Saved, Warned
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import finish, run
 from tests.scripted import Script
 

@@ -20,26 +20,12 @@ from td3core.events import (
     Warned,
 )
 from td3core.randomness import Purpose, episode_seed
-from td3core.replay import ReplayBuffer
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import TINY, finish, run, tiny
 from tests.scripted import Script
 
 MIXED = [(3, "terminated"), (4, "truncated"), (5, "terminated")]  # 12 steps a round
-
-
-@pytest.fixture
-def stored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Collect every transition that a run stores."""
-    rows: list[Any] = []
-
-    class Recording(ReplayBuffer):
-        def add(self, *transition: Any) -> None:
-            rows.append([np.copy(part) for part in transition])
-            super().add(*transition)
-
-    monkeypatch.setattr("td3core.replay.ReplayBuffer", Recording)
-    return rows
 
 
 def test_every_step_is_stored_once_with_what_really_followed(

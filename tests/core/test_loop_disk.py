@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, runs
+from td3core import checkpoint, files, runs
 from td3core.control import Control
 from td3core.errors import RequestError
 from td3core.events import Ended, Failed, Progress, Saved, Warned
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import finish, run, same, tensors, tiny
 from tests.scripted import Script
 
@@ -55,9 +55,7 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
 def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    late = Disk(
-        checkpoint.write_atomically, lambda path: path.stem not in ("step_000000020", "run")
-    )
+    late = Disk(files.write_atomically, lambda path: path.stem not in ("step_000000020", "run"))
     monkeypatch.setattr(checkpoint, "write_atomically", late)
     outcome, told = run(runs_dir, checkpoint_interval=20)
     assert isinstance(outcome, Failed)
@@ -85,8 +83,8 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = Script()
-    disk = Disk(runs.append_whole, lambda path: script.steps < 45)
-    monkeypatch.setattr(runs, "append_whole", disk)
+    disk = Disk(files.append_whole, lambda path: script.steps < 45)
+    monkeypatch.setattr(files, "append_whole", disk)
     monkeypatch.setattr("td3core.trainer.REPORT_S", 0.0)
     outcome, told = run(runs_dir, scripted(script), steps=60)
     assert isinstance(outcome, Ended)
@@ -104,8 +102,8 @@ def test_a_full_disk_is_told_once_and_again_when_it_fills_again(
 ) -> None:
     # One-step episodes: there is always a row to write.
     script = Script([(1, "terminated")])
-    disk = Disk(runs.append_whole, lambda path: 10 < script.steps < 20 or 30 < script.steps < 40)
-    monkeypatch.setattr(runs, "append_whole", disk)
+    disk = Disk(files.append_whole, lambda path: 10 < script.steps < 20 or 30 < script.steps < 40)
+    monkeypatch.setattr(files, "append_whole", disk)
     monkeypatch.setattr("td3core.trainer.REPORT_S", 0.0)
     _, told = run(runs_dir, scripted(script), steps=60)
     assert [w.env_steps for w in told.all(Warned)] == [11, 31]
@@ -117,8 +115,8 @@ def test_a_change_is_applied_even_if_the_journal_cannot_be_written(
     control = Control()
     _, new = tiny(tau=0.5)
     script = Script(on_step=lambda step: control.tune(new) if step == 25 else None)
-    disk = Disk(runs.append_whole, lambda path: path.name == "journal.jsonl")
-    monkeypatch.setattr(runs, "append_whole", disk)
+    disk = Disk(files.append_whole, lambda path: path.name == "journal.jsonl")
+    monkeypatch.setattr(files, "append_whole", disk)
     outcome, told = run(runs_dir, scripted(script), control=control)
     assert isinstance(outcome, Ended)
     assert "the journal" in told.all(Warned)[0].message
@@ -166,7 +164,7 @@ def test_text_that_does_not_fit_leaves_the_file_as_it_was(tmp_path: Path, room: 
     path = tmp_path / "journal.jsonl"
     path.write_text("first line\n")
     with pytest.raises(OSError, match="No space left"):
-        runs.append_whole(FullPath(path, room), "second line\n")  # type: ignore[arg-type]
+        files.append_whole(FullPath(path, room), "second line\n")  # type: ignore[arg-type]
     assert path.read_text() == "first line\n"
 
 
@@ -182,7 +180,7 @@ def test_text_that_fits_in_several_writes_arrives_whole(tmp_path: Path) -> None:
             return Slow(path, 1000)
 
     line = json.dumps({"step": 1, "field": "τ"}) + "\n"
-    runs.append_whole(SlowPath(path, 0), line)  # type: ignore[arg-type]
+    files.append_whole(SlowPath(path, 0), line)  # type: ignore[arg-type]
     assert path.read_text() == line
 
 

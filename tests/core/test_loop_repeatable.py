@@ -11,7 +11,7 @@ import torch
 
 from td3core.control import Control
 from td3core.events import Ended, Evaluated, Progress
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import finish, run, same, tensors
 from tests.scripted import STEPS
 

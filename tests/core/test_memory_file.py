@@ -1,5 +1,6 @@
 """The replay memory on disk: only what is new is written, and what is read back is what it was."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from td3core.errors import RequestError
 from td3core.memory_file import BLOCK, MemoryFile
 from td3core.replay import ReplayBuffer
+from tests.power import failing
 
 WIDTH = 4 * (2 * 1 + 1 + 2)
 
@@ -101,6 +103,18 @@ def test_a_memory_read_back_goes_on_as_if_nothing_had_happened(tmp_path: Path) -
     file.save()
     add(again, 4321 - 3400)
     assert samples(again) == samples(straight)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs flushed folders")
+def test_a_saved_memory_survives_a_power_failure(tmp_path: Path) -> None:
+    memory = ReplayBuffer(100, 1, 1, slack=50)
+    file = MemoryFile(tmp_path / "replay.f32", memory)
+    with failing(tmp_path, lambda: 0) as power:
+        for count in (20, 300):
+            add(memory, count)
+            file.save()
+            whole = {"replay.f32": (tmp_path / "replay.f32").read_bytes()}
+            assert all(tree == whole for tree in power.fail().values())
 
 
 def test_an_empty_memory_is_saved_and_read_back(tmp_path: Path) -> None:

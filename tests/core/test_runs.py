@@ -6,15 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core import runs
+from td3core import files, runs
 from td3core.errors import RequestError
 from td3core.run_list import list_runs, summarise
-from td3core.runs import (
-    RunDirectory,
-    Table,
-    default_runs_dir,
-    read_table,
-)
+from td3core.runs import RunDirectory, default_runs_dir
+from td3core.tables import Table, read_table
 from tests.core.helpers import tiny, write_checkpoint
 
 
@@ -96,7 +92,7 @@ def test_rows_of_a_flush_that_failed_are_kept_for_the_next(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "append_whole", full)
+        patch.setattr(files, "append_whole", full)
         with pytest.raises(OSError, match="No space"):
             table.flush()
     assert not path.exists()

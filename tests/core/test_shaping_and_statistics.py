@@ -14,7 +14,7 @@ from td3core.errors import RequestError
 from td3core.evaluate import evaluate
 from td3core.events import Progress
 from td3core.normalise import Normaliser
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import finish, run
 from tests.scripted import Script
 

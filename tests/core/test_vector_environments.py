@@ -13,8 +13,7 @@ from td3core.errors import RequestError
 from td3core.events import Ended, Evaluated, Progress, Saved, Tuned
 from td3core.normalise import Normaliser
 from td3core.randomness import Purpose, episode_seed, generator
-from td3core.replay import ReplayBuffer
-from td3core.runs import read_table
+from td3core.tables import read_table
 from tests.core.helpers import fail, finish, make_agent, run, same, tensors, tiny
 from tests.scripted import Script
 
@@ -37,20 +36,6 @@ def played(episodes: list[tuple[int, str]], num_envs: int, steps: int) -> list[l
         for slot in ended:
             slot[:] = [begun, 0]
             begun += 1
-    return rows
-
-
-@pytest.fixture
-def stored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Collect every transition that a run stores."""
-    rows: list[Any] = []
-
-    class Recording(ReplayBuffer):
-        def add(self, *transition: Any) -> None:
-            rows.append([np.copy(part) for part in transition])
-            super().add(*transition)
-
-    monkeypatch.setattr("td3core.replay.ReplayBuffer", Recording)
     return rows
 
 

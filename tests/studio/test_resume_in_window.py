@@ -17,7 +17,8 @@ from td3core.control import Control
 from td3core.events import Ended, Failed, Started, Tuned
 from td3core.journal import changes_of
 from td3core.loop import train
-from td3core.runs import RunDirectory, read_table
+from td3core.runs import RunDirectory
+from td3core.tables import read_table
 from tests.core.helpers import tiny
 from tests.studio.test_main_job import Listener, click
 
@@ -113,7 +114,9 @@ def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
     assert np.allclose(window.model.episodes.column("smoothed"), smoothed)
 
 
-def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped(qtbot, window, runs_dir):
+def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_said(
+    qtbot, window, find, runs_dir
+):
     run = train_before(runs_dir, stop_at=1200)
     reached = checkpoint.read_header(run.last).counters.env_steps
     table = run.path / "episodes.csv"
@@ -128,6 +131,8 @@ def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped(qtbot, window, 
     wait_until_idle(qtbot, window)
     steps = window.model.episodes.column("env_steps")
     assert list(steps) == [200.0 * n for n in range(1, 16)]
+    said = f"The 400 steps on record after step {reached:,} are taken again"
+    assert said in find("log_view").toPlainText()
 
 
 def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, monkeypatch):

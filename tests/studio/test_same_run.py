@@ -9,7 +9,7 @@ from td3core import checkpoint
 from td3core.control import Control
 from td3core.events import Ended
 from td3core.loop import train
-from td3core.runs import read_table
+from td3core.tables import read_table
 
 
 def episodes(run):
