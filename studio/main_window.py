@@ -40,7 +40,7 @@ from td3core.runs import step_checkpoint
 
 _LAYOUT_VERSION = 2
 _OWN = "own_environments"
-_RUNS_HEIGHT = 250
+_RUNS_HEIGHT = 290
 """Pixels for the list of runs to show some of them."""
 _SOFTER = "Branch with half the learning rates"
 _RESUME = "Go on where a run was left"

@@ -20,18 +20,21 @@ from studio.runs_model import ROW, RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 186,
-    Column.STATE: 100,
+    Column.RUN: 250,
+    Column.STATE: 108,
     Column.LAST: 60,
     Column.BEST: 56,
-    Column.STEPS: 86,
-    Column.STARTED: 126,
+    Column.STEPS: 98,
+    Column.STARTED: 104,
     Column.DURATION: 70,
     Column.SEED: 44,
     Column.PRESET: 130,
     Column.PARENT: 230,
 }
-_DISPENSABLE = (Column.PARENT, Column.PRESET, Column.SEED, Column.LAST, Column.DURATION)
+_DISPENSABLE = (
+    *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
+    *(Column.DURATION, Column.STEPS),
+)
 """Left out, in this order, where there is no room: the first column or its tooltip tells them."""
 
 

@@ -15,7 +15,7 @@ from pytestqt.modeltest import ModelTester
 from studio import runs_dialogs, runs_scan
 from studio.recorded import read_recorded
 from studio.runs_browser import RunsBrowser
-from studio.runs_cells import Column
+from studio.runs_cells import Column, started
 from studio.runs_dialogs import SettingsDialog, move_to_trash
 from studio.runs_model import ROW
 from studio.runs_scan import Found, RunRow, scan
@@ -98,12 +98,12 @@ def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> No
     )
     read_again(qtbot, browser)
     row = {column: listed(browser, column)[1].strip() for column in Column}
-    assert row[Column.RUN] == "slow start · BipedalWalker-v3"
+    assert row[Column.RUN] == "slow start"
     assert row[Column.STATE] == "stopped"
     last, best = return_at(1500) + 50, max(return_at(s) + 50 for s in range(750, 1501, 250))
     assert (row[Column.LAST], row[Column.BEST]) == (f"{last:,.1f}", f"{best:,.1f}")
     assert (row[Column.STEPS], row[Column.DURATION]) == ("1.5k of 4k", "10 s")
-    assert row[Column.STARTED].startswith("2026-01-03")
+    assert row[Column.STARTED] == started("2026-01-03T10:00:00+00:00")
     assert (row[Column.SEED], row[Column.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
     assert row[Column.PARENT] == f"{parent.path.name} at 500"
 
@@ -297,7 +297,7 @@ def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) 
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: run.notes().name == "the good one")
     qtbot.waitUntil(lambda: late.path in browser.model.rows)
-    assert "the good one · Pendulum-v1" in listed(browser)
+    assert "the good one" in listed(browser)
     assert run.path.is_dir()
 
 

@@ -1,6 +1,7 @@
 """Small things that make the window readable: edges, counts, labels, names and widths."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,15 +16,13 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QStyle,
     QStyleOptionComboBox,
-    QStyleOptionViewItem,
     QWidget,
 )
 
 from studio.labels import breakable, plain_tip
 from studio.plot_items import ShortAxis
 from studio.runs_browser import RunsBrowser
-from studio.runs_cells import Column
-from studio.runs_delegate import split
+from studio.runs_cells import Column, about_steps, started
 from studio.runs_dialogs import ask_note, delete_runs
 from studio.runs_model import DETAIL
 from studio.theme import load_theme
@@ -242,32 +241,66 @@ def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) 
     assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
 
 
-def test_the_first_column_tells_the_algorithm_and_the_seed(qtbot, browser, runs_dir) -> None:
+def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
     make_run(runs_dir, seed=4, name="W" * 300)
     read_again(qtbot, browser)
     cells = [browser.proxy.index(number, Column.RUN) for number in range(2)]
-    assert {cell.data(DETAIL) for cell in cells} == {"DDPG · seed 3", "TD3 · seed 4"}
-    option = QStyleOptionViewItem()
-    width = browser.view.columnWidth(Column.RUN)
-    for cell in cells:
-        text, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
-        name, rest = split(text, f" · {detail}", width, option)
-        assert rest == f" · {detail}"
-        assert option.fontMetrics.horizontalAdvance(name + rest) <= width + 1
+    assert {cell.data(DETAIL) for cell in cells} == {
+        "seed 3 · DDPG",
+        "Pendulum-v1 · seed 4 · TD3",
+    }
     browser.search.setText("ddpg seed 3")
     assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
 
 
-def test_the_detail_is_drawn_after_the_name(qtbot, browser, runs_dir) -> None:
+def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=12, name="slower critic, again")
+    about = (parent.path.name, 500)
+    make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=13, first=500, parent=about)
+    read_again(qtbot, browser)
+    top = browser.proxy.index(0, Column.RUN)
+    metrics = browser.view.fontMetrics()
+    for cell in (top, browser.proxy.index(0, Column.RUN, top)):
+        room = browser.view.visualRect(cell).width() - 14
+        name, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        until_seed = detail[: detail.index("seed 1") + len("seed 12")]
+        for shown in (name, until_seed):
+            assert metrics.horizontalAdvance(f"{shown} …") <= room, shown
+        assert browser.view.visualRect(cell).height() >= 2 * metrics.height()
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (0, "0"),
+        (512, "512"),
+        (9_773, "9.77k"),
+        (11_217, "11.2k"),
+        (999_999, "1M"),
+        (10**9, "1000M"),
+    ],
+)
+def test_steps_in_the_list_take_few_digits(steps: int, said: str) -> None:
+    assert about_steps(steps) == said
+
+
+def test_the_year_is_told_of_runs_of_other_years() -> None:
+    now = datetime(2026, 5, 1)
+    assert started("2026-01-03T10:00:00", now) == "Jan 03 10:00"
+    assert started("2025-01-03T10:00:00", now) == "2025-01-03 10:00"
+    assert started("yesterday", now) == "yesterday"
+
+
+def test_the_detail_is_drawn_below_the_name(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir)
     read_again(qtbot, browser)
     cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
     seen = browser.view.viewport().grab(cell).toImage()
-    name = browser.fontMetrics().horizontalAdvance("Pendulum-v1")
     ground = seen.pixelColor(seen.width() - 1, 1)
-    right = range(name + 15, seen.width())
-    assert any(seen.pixelColor(x, y) != ground for x in right for y in range(seen.height()))
+    middle = seen.height() // 2
+    for half in (range(middle), range(middle, seen.height())):
+        assert any(seen.pixelColor(x, y) != ground for x in range(5, 60) for y in half)
 
 
 def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
@@ -278,9 +311,9 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
         browser.resize(width, 250)
         qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
         assert not view.horizontalScrollBar().isVisible()
-        assert view.columnWidth(Column.RUN) >= (170 if width < 600 else 190)
+        assert view.columnWidth(Column.RUN) >= 250
     assert not view.isColumnHidden(Column.BEST)
-    assert not view.isColumnHidden(Column.DURATION)
+    assert not view.isColumnHidden(Column.STARTED)
     browser.resize(1400, 250)
     assert not any(view.isColumnHidden(column) for column in Column)
 
