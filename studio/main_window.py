@@ -36,6 +36,7 @@ from studio.verify_dialog import VerifyDialog
 from td3core import events
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
+from td3core.records import read_notes
 from td3core.runs import step_checkpoint
 
 _LAYOUT_VERSION = 2
@@ -232,6 +233,7 @@ class MainWindow(QMainWindow):
             self.banner.show_message("error", str(problem))
             return
         self.banner.hide()
+        self.setup.origin.forget()
         self.controller.start(config, tunables, self._runs_dir)
 
     @Slot()
@@ -315,8 +317,11 @@ class MainWindow(QMainWindow):
         self.banner.hide()
         self.model.show_recorded(recorded)
         run = recorded.run
-        self._show_title(run.config.env, recorded.summary.name or run.path.name)
-        self.setup.welcome.hide()
+        name = recorded.summary.name or run.path.name
+        self._show_title(run.config.env, name)
+        self.setup.show_run(run.config, name)
+        self.live.show_tunables(recorded.progress.tunables)
+        self.live.forget_edits()
         self.replay.show_run(run)
         self._offer_to_resume()
 
@@ -328,6 +333,7 @@ class MainWindow(QMainWindow):
         run, config = self.model.run, self.model.config
         if run is not None and config is not None and run.absolute() == path:
             self._show_title(config.env, name or path.name)
+            self.setup.origin.rename(name or path.name)
 
     @Slot(int)
     def _point_out_interrupted(self, count: int) -> None:
@@ -358,7 +364,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_run_started(self, event: events.Started) -> None:
-        self._show_title(event.config.env, event.run.name)
+        self._show_title(event.config.env, _name_of(event.run))
         self.setup.welcome.hide()
         self.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -371,8 +377,8 @@ class MainWindow(QMainWindow):
             chosen, _ = self.setup.settings(self.live.tunables())
         except RequestError:
             chosen = None
-        if chosen != event.config:
-            self.setup.show_config(event.config)
+        if chosen != event.config or self.setup.origin.shown:
+            self.setup.show_run(event.config, _name_of(event.run))
         if not self.live.pending and self.live.tunables() != event.tunables:
             self.live.show_tunables(event.tunables)
             self.live.forget_edits()
@@ -492,6 +498,11 @@ class MainWindow(QMainWindow):
             QMessageBox.StandardButton.Yes,
         )
         return answer == QMessageBox.StandardButton.Yes
+
+
+def _name_of(run: Path) -> str:
+    """Return what a person calls a run, else the name of its folder."""
+    return read_notes(run).name or run.name
 
 
 def _texts(value: object) -> list[str]:
