@@ -162,6 +162,7 @@ class LivePanel(QWidget):
         self._rows: dict[str, LiveRow] = {}
         self._shown = Tunables()
         self._edits: list[_Edit] = []
+        self._running = False
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 14, 8)
         layout.setSpacing(7)
@@ -275,9 +276,15 @@ class LivePanel(QWidget):
 
     def _show_undo(self) -> None:
         last = self._edits[-1].text if self._edits else ""
-        self._last_edit.setText(last or "Changes take effect at once")
+        hint = "Changes take effect at once" if self._running else "What the next run begins with"
+        self._last_edit.setText(f"Last change: {last}" if last else hint)
         self._undo.setEnabled(bool(last))
         self._undo.setToolTip(f"Undo {last} (Ctrl+Z)" if last else "No change to undo")
+
+    def set_running(self, running: bool) -> None:
+        """Say whether there is a run that changes reach."""
+        self._running = running
+        self._show_undo()
 
     def forget_requests(self) -> None:
         """No run is left to acknowledge anything."""

@@ -59,8 +59,10 @@ class RunDeeds(QObject):
     """The actions on the list of runs."""
 
     opened = Signal(object)
+    """A run was read to be shown (:class:`~studio.recorded.Recorded`)."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
+    """Train anew with the live changes of a run."""
     verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()

@@ -257,9 +257,11 @@ class RunsModel(QAbstractItemModel):
         """Return what is searched of each run."""
         return [self._searched(row) for row in self.rows.values()]
 
-    def interrupted(self) -> int:
-        """Count the runs that neither ended nor live."""
-        return sum(self._state(row) == State.INTERRUPTED for row in self.rows.values())
+    def interrupted(self) -> list[Path]:
+        """Return the runs that neither ended nor live, those started last first."""
+        rows = [row for row in self.rows.values() if self._state(row) == State.INTERRUPTED]
+        rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
+        return [row.path for row in rows]
 
     def _state(self, row: RunRow) -> str:
         if row.summary is None:

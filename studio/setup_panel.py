@@ -35,6 +35,8 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_NO_LIMIT = 2**24 - 1
+"""Qt's largest size of a widget."""
 _USUAL_NAME = 20
 _COMBO_FRAME = 36
 """Pixels of a list of choices beside its text: arrow, edge and padding."""
@@ -52,7 +54,8 @@ class SetupPanel(QWidget):
 
     live_defaults_changed = Signal(object)
     refused = Signal(str)
-    advanced_toggled = Signal(bool)
+    pointed_out = Signal(QWidget)
+    """A field has something wrong, and is to be seen."""
 
     def __init__(self, live: Callable[[], Tunables], parent: QWidget | None = None) -> None:
         """Take ``live``, which returns the live settings that belong to a preset as well."""
@@ -172,7 +175,15 @@ class SetupPanel(QWidget):
             elif name not in _OWN_PLACE:
                 form.addRow(setting_label(spec(RunConfig, name)), self._fields[name].widget)
         box.addWidget(page)
-        box.toggled.connect(self.advanced_toggled)
+
+        def show(shown: bool) -> None:
+            # The box only squeezes it: keys would go through fields that nobody sees.
+            page.setVisible(shown)
+            if shown:
+                box.content().setMaximumHeight(_NO_LIMIT)
+
+        show(False)
+        box.toggled.connect(show)
         return box
 
     def set_theme(self, theme: Theme) -> None:
@@ -208,6 +219,18 @@ class SetupPanel(QWidget):
 
     def _offer_environments(self) -> None:
         self.environment.show_environments(preset.env for preset in self._presets.values())
+
+    def point_out(self, problem: str) -> str:
+        """Bring the field into view that a refusal names first; return it in the form's words."""
+        name = problem.partition(" ")[0]
+        field = self._fields.get(name)
+        if field is None:
+            return problem
+        if name not in _OWN_PLACE:
+            self._advanced_box.expand(animate=False)
+        field.widget.setFocus()
+        self.pointed_out.emit(field.widget)
+        return f"{spec(RunConfig, name).label}: {problem}"
 
     # Values -------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ def test_every_legend_is_whole_in_a_window_of_1280_pixels(
     parent = make_run(runs_dir, first=0, reached=500)
     branch = make_run(runs_dir, first=500, parent=(parent.path.name, 500))
     open_run(qtbot, window, branch)
-    window._docks["runs"].setVisible(runs_shown)
+    window.panels.dock("runs").setVisible(runs_shown)
     past = "faint: parent"
     assert redrawn(qtbot, window) == {
         "plot_return": [*RETURNS, past],

@@ -591,7 +591,7 @@ def test_resuming_is_offered_only_once_it_is_available(qtbot, browser, runs_dir)
     assert not button.isVisible()
     browser.set_resume_available(True)
     assert button.isVisible()
-    with qtbot.waitSignal(browser.resume_requested) as said:
+    with qtbot.waitSignal(browser.deeds.resume_requested) as said:
         action(browser, "resume").trigger()
     assert said.args == [cut.path]
     # One that has come to its end can go on, too: with more steps.
@@ -628,11 +628,11 @@ def test_nothing_is_said_of_interrupted_runs_while_they_cannot_be_resumed(
     make_run(runs_dir, stopped=None)
     read_again(qtbot, browser)
     assert not said
-    assert browser.model.interrupted() == 1
+    assert len(browser.model.interrupted()) == 1
 
 
 def test_the_runs_panel_comes_and_goes_and_is_in_the_menu(qtbot, window, find) -> None:
-    assert "Runs" in [entry.text() for entry in window.panels_menu.actions()]
+    assert "Runs" in [entry.text() for entry in window.panels.menu.actions()]
     assert not find("runs_view").isVisible()
     click(qtbot, find("runs_button"))
     assert find("runs_browser").isVisible()

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QTextDocumentFragment,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -110,7 +116,7 @@ def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
 
 
 def open_run(qtbot, window, run) -> None:
-    window._show_runs()
+    window.show_runs()
     qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
     window.runs.view.choose([run.path.absolute()], run.path.absolute())
     window.runs.deeds._open()
@@ -319,7 +325,7 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
 
 
 def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
-    dock = window._docks["live"]
+    dock = window.panels.dock("live")
     window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
     QApplication.processEvents()
     for row in window.live._rows.values():
@@ -350,5 +356,91 @@ def combo_option(combo) -> QStyleOptionComboBox:
 
 def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
     window.resize(1280, 800)
-    bar = window._docks["setup"].widget().verticalScrollBar()
+    bar = window.panels.dock("setup").widget().verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() == 0)
+
+
+def column(window) -> tuple[int, int]:
+    """Return the heights of the setup and of the live settings below it, once they have settled."""
+    for _ in range(4):
+        QApplication.processEvents()
+    return window.panels.dock("setup").height(), window.panels.dock("live").height()
+
+
+def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, window, find) -> None:
+    bar = window.panels.dock("setup").widget().verticalScrollBar()
+    window.resize(1280, 800)
+    whole, _ = column(window)
+    window.resize(1920, 1080)
+    assert column(window)[0] == whole
+    assert bar.maximum() == 0
+    # A small window, and back: the live settings were not to be left with a strip.
+    window.resize(1000, 560)
+    assert column(window)[1] >= 200
+    window.resize(1280, 800)
+    assert column(window)[0] == whole
+    find("env_combo").setCurrentText("CartPole-v1")
+    assert column(window)[0] < whole
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    assert column(window)[0] == whole
+    find("advanced").expand(animate=False)
+    setup, live = column(window)
+    assert setup > whole + 50
+    assert live >= 200
+    find("advanced").collapse(animate=False)
+    assert column(window)[0] == whole
+
+
+def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monkeypatch) -> None:
+    window.resize(1280, 800)
+    column(window)
+    monkeypatch.setattr(QGuiApplication, "mouseButtons", lambda: Qt.MouseButton.LeftButton)
+    docks = [window.panels.dock("setup"), window.panels.dock("live")]
+    window.resizeDocks(docks, [200, 500], Qt.Orientation.Vertical)
+    given, _ = column(window)
+    monkeypatch.undo()
+    find("advanced").expand(animate=False)
+    assert column(window)[0] == given
+    window.close()
+    assert window._settings.value("setup_sized_by_hand", False, bool) is True
+
+
+def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
+    qtbot, window, find
+) -> None:
+    field = find("field_critic_hidden")
+    field.setText("8, x")
+    assert not field.isVisible()
+    window.start_training()
+    assert window.banner.text.startswith("Critic layers: critic_hidden cannot be '8, x'")
+    qtbot.waitUntil(lambda: not field.visibleRegion().isEmpty())
+    assert window.focusWidget() is field
+
+
+def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
+    hidden = find("field_threads")
+    assert not hidden.isVisible()
+    find("advanced").expand(animate=False)
+    qtbot.waitUntil(lambda: hidden.isVisible() and hidden.height() > 10)
+
+
+def test_live_settings_say_whom_a_change_reaches(window, find) -> None:
+    assert find("last_change").text() == "What the next run begins with"
+    window.live.set_running(True)
+    assert find("last_change").text() == "Changes take effect at once"
+
+
+def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
+    qtbot, window, find, runs_dir
+) -> None:
+    make_run(runs_dir, created="2026-01-03T10:00:00+00:00")
+    for day in (1, 2):
+        run = make_run(
+            runs_dir, stopped=None, reached=700, created=f"2026-01-0{day}T10:00:00+00:00"
+        )
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: len(window.runs.model.rows) == 3)
+    assert not find("resume_button").isEnabled()
+    window.banner.link_activated.emit("runs")
+    assert [row.path for row in window.runs.view.chosen()] == [run.path.absolute()]
+    assert find("resume_button").isEnabled()
