@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.legend import Legend
-from studio.past_curves import PastCurves
+from studio.past_curves import PastCurves, dress
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
@@ -236,13 +236,7 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setPen(pg.mkPen(theme.grid))
             self.plot.getAxis(side).setTextPen(pg.mkPen(theme.muted))
         for curve, item in self._items.items():
-            colour = QColor(getattr(theme, curve.colour))
-            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
-            if curve.style in ("dots", "line+dots"):
-                item.setSymbol("o")
-                item.setSymbolSize(3 if curve.style == "dots" else 6)
-                item.setSymbolBrush(colour)
-                item.setSymbolPen(None)
+            dress(item, curve.style, QColor(getattr(theme, curve.colour)))
         self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self.notes.setPen(pg.mkPen(theme.muted, width=1))

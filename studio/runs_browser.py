@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 
 from studio.errand import Errand
 from studio.runs_deeds import RunDeeds
-from studio.runs_model import RunsModel, RunsProxy
+from studio.runs_model import RunsModel
+from studio.runs_proxy import RunsProxy
 from studio.runs_scan import Found, scan
 from studio.runs_view import RunsView, ViewOrHint
 from studio.theme import Theme

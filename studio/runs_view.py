@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 from studio.labels import breakable, plain_label
 from studio.runs_cells import Column
 from studio.runs_delegate import RunDelegate
-from studio.runs_model import ROW, RunsProxy
+from studio.runs_model import ROW
+from studio.runs_proxy import RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {

@@ -29,7 +29,7 @@ from studio.labels import breakable, plain_tip
 from studio.plot_items import ShortAxis
 from studio.runs_browser import RunsBrowser
 from studio.runs_cells import Column, about_steps, started
-from studio.runs_dialogs import ask_note, delete_runs
+from studio.runs_dialogs import SettingsDialog, ask_note, delete_runs
 from studio.runs_model import DETAIL
 from studio.theme import load_theme
 from tests.studio.fake_runs import make_run
@@ -206,6 +206,31 @@ def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch,
     assert kind is Qt.TextFormat.PlainText
     assert "<b>x<b>" in text
     assert width < 900
+
+
+def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_dir) -> None:
+    seen = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: seen.append(box.text()) or 0)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    run = make_run(runs_dir, name="my walk")
+    delete_runs(parent, [run.path])
+    assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
+
+
+def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
+    dialog = SettingsDialog(make_run(runs_dir))
+    qtbot.addWidget(dialog)
+    cells = {
+        item.text(0): item.text(2)
+        for item in map(dialog.tree.topLevelItem, range(dialog.tree.topLevelItemCount()))
+    }
+    assert (cells["Reward floor"], cells["Discount"]) == ("-1e+09", "0.99")
+
+
+@pytest.mark.parametrize("name", ["seed_spin", "spin_tau", "replay_seed_spin"])
+def test_a_number_keeps_off_the_edge_of_its_box(find, name: str) -> None:
+    assert find(name).lineEdit().textMargins().left() >= 4
 
 
 def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, window) -> None:
