@@ -1,9 +1,7 @@
 """Small things that make the window readable: edges, counts, labels, names and widths."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -27,24 +25,18 @@ from PySide6.QtWidgets import (
 
 from studio.labels import breakable, plain_tip
 from studio.plot_items import ShortAxis
-from studio.runs_browser import RunsBrowser
 from studio.runs_cells import Column, about_steps, started
 from studio.runs_dialogs import SettingsDialog, ask_note, delete_runs
 from studio.runs_model import DETAIL
 from studio.theme import load_theme
 from tests.studio.fake_runs import make_run
-from tests.studio.test_runs_browser import read_again
+from tests.studio.runs_list import read_again
 
 
 @pytest.fixture
-def browser(qtbot, runs_dir: Path) -> Iterator[RunsBrowser]:
-    """The list alone, as wide as the window of 1280 pixels leaves it."""
-    made = RunsBrowser(runs_dir, load_theme("light"))
-    qtbot.addWidget(made)
-    made.resize(676, 250)
-    made.show()
-    yield made
-    made.close_errands()
+def browser_size() -> tuple[int, int]:
+    """Return what the window of 1280 pixels leaves to the list."""
+    return 676, 250
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
