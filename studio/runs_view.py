@@ -21,10 +21,10 @@ from studio.runs_proxy import RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 250,
+    Column.RUN: 244,
     Column.STATE: 108,
-    Column.LAST: 60,
-    Column.BEST: 56,
+    Column.LAST: 72,
+    Column.BEST: 72,
     Column.STEPS: 98,
     Column.STARTED: 104,
     Column.DURATION: 70,
