@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.fields import Field, guard_wheel, make_field
+from studio.forms import make_form, setting_label
 from studio.labels import breakable, plain_label, shortened
 from td3core.branching import branched
 from td3core.checkpoint import Header
@@ -66,7 +67,7 @@ class BranchDialog(QDialog):
         )
 
     def _length(self) -> QFormLayout:
-        form = _form()
+        form = make_form()
         known = dict(specs(RunConfig))["steps"]
         config, reached = self._header.config, self._header.counters.env_steps
         self._add(form, "steps", known, config.steps)
@@ -86,7 +87,7 @@ class BranchDialog(QDialog):
             ("Settings of the run", self._header.config, _changeable()),
         ):
             layout.addWidget(_heading(title))
-            form = _form()
+            form = make_form()
             for name, known in settings:
                 self._add(form, name, known, getattr(values, name))
             layout.addLayout(form)
@@ -102,21 +103,18 @@ class BranchDialog(QDialog):
     def _add(self, form: QFormLayout, name: str, known: Spec, value: Any) -> None:
         field = make_field(name, known, value)
         field.widget.setObjectName(f"branch_{name}")
-        label = QLabel(f"{known.symbol}  {known.label}" if known.symbol else known.label)
-        label.setToolTip(known.help)
-        form.addRow(label, field.widget)
+        form.addRow(setting_label(known, symbol=True), field.widget)
         # Compared with what the widget makes of it: a box may round.
         self._fields[name] = (field, field.read())
 
     def _fixed(self) -> QFormLayout:
-        form = _form()
+        form = make_form()
         for name, known in specs(RunConfig):
             if name in SHAPES:
                 value = plain_label(breakable(_plain(getattr(self._header.config, name))))
                 value.setProperty("role", "muted")
-                label = QLabel(known.label)
+                label = setting_label(known)
                 label.setProperty("role", "muted")
-                label.setToolTip(known.help)
                 form.addRow(label, value)
         return form
 
@@ -146,15 +144,6 @@ def _changeable() -> Iterator[tuple[str, Spec]]:
     for name, known in specs(RunConfig):
         if name not in (*SHAPES, *_LEFT_AS_IT_IS, "steps"):
             yield name, known
-
-
-def _form() -> QFormLayout:
-    form = QFormLayout()
-    form.setContentsMargins(0, 0, 0, 0)
-    form.setHorizontalSpacing(10)
-    form.setVerticalSpacing(5)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    return form
 
 
 def _heading(text: str) -> QLabel:

@@ -32,20 +32,23 @@ log = logging.getLogger(__name__)
 
 _SIZE = (560, 360)
 _LAST_WAIT_MS = 10_000
-_NOT_AFFECTED = "A run that is going on was asked to save, and goes on."
+_UNFORESEEN = "The studio met an error that nobody foresaw."
+_NOT_AFFECTED = "The run that is going on was asked to save, and goes on."
 
 
 class CrashDialog(QDialog):
     """A sentence, and the details to be copied into a report."""
 
-    def __init__(self, sentence: str, details: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, sentence: str, details: str, parent: QWidget | None = None, *, running: bool = False
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("crash_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Something went wrong")
         self.resize(*_SIZE)
         self._details = details
-        about = QLabel(f"{sentence}\n\n{_NOT_AFFECTED}")
+        about = QLabel(f"{_UNFORESEEN}{f' {_NOT_AFFECTED}' if running else ''}\n\n{sentence}")
         about.setTextFormat(Qt.TextFormat.PlainText)
         about.setWordWrap(True)
         about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -129,7 +132,8 @@ class CrashHook(QObject):
         self._window.log.add("error", sentence)
         # A fault that repeats must not pile up dialogs.
         if self._dialog is None:
-            self._dialog = CrashDialog(sentence, details, self._window)
+            running = self._window.controller.busy
+            self._dialog = CrashDialog(sentence, details, self._window, running=running)
             self._dialog.destroyed.connect(self._forget)
             self._dialog.show()
 

@@ -41,16 +41,21 @@ class DiskLine(QLabel):
             else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
         )
         text = (
-            f"On disk: replay memory {disk.in_words(memory) if memory else '0'},"
-            f" {agents} {disk.in_words(one * count)}."
+            f"On disk: replay memory {_amount(memory) if memory else '0'},"
+            f" {agents} {_amount(one * count)}."
         )
         free = disk.free_bytes(folder) if folder is not None else None
         short = False
         if free is not None and free < memory + one * count:
             short = True
-            text += f" Only {disk.in_words(free)} are free there."
+            text += f" Only {_amount(free)} are free there."
         self.setText(text)
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+
+
+def _amount(count: int) -> str:
+    """Say so many bytes; number and unit stay on one line."""
+    return disk.in_words(count).replace(" ", "\N{NO-BREAK SPACE}")

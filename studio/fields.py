@@ -22,6 +22,8 @@ from td3core.config import parse_value, type_words
 from td3core.settings import Spec
 
 _LARGEST = 2**31 - 1
+_BESIDE = 4
+"""Pixels."""
 
 
 class NumberBox(QDoubleSpinBox):
@@ -35,6 +37,7 @@ class NumberBox(QDoubleSpinBox):
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
+        keep_off_the_edge(self)
 
     def event(self, event: QEvent) -> bool:
         """Leave Ctrl+Z to the window, unless something is being typed."""
@@ -80,6 +83,11 @@ class NumberBox(QDoubleSpinBox):
         position = to_slider(self._spec, self.value(), 100)
         at = min(max(position + steps, 0), 100)
         self.setValue(from_slider(self._spec, at, 100))
+
+
+def keep_off_the_edge(box: QAbstractSpinBox) -> None:
+    """Leave the room beside a number that other fields leave; a style sheet cannot say it."""
+    box.lineEdit().setTextMargins(_BESIDE, 0, _BESIDE, 0)
 
 
 class WheelGuard(QObject):
@@ -149,6 +157,7 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
         return Field(combo, combo.currentText, combo.setCurrentText, combo.currentTextChanged)
     if isinstance(default, int):
         spin = QSpinBox()
+        keep_off_the_edge(spin)
         spin.setRange(int(spec.low), int(min(spec.high, _LARGEST)))
         spin.setGroupSeparatorShown(True)
         spin.setSpecialValueText(spec.zero)

@@ -14,7 +14,7 @@ from studio.going_on_dialogs import MoreStepsDialog, RepeatDialog
 from studio.recorded import Curves, Recorded, read_past, read_recorded
 from studio.run_controller import RunController
 from studio.run_model import SMOOTHED_EPISODES, RunModel
-from td3core.checkpoint import read_header
+from td3core.checkpoint import Header, read_header
 from td3core.errors import RequestError
 from td3core.journal import changes_of
 from td3core.records import State
@@ -81,27 +81,30 @@ class GoingOn(QObject):
     @Slot(Path)
     def branch(self, checkpoint: Path) -> None:
         """Ask with which settings to go on from an agent, and begin a new run there."""
-        if self._controller.busy:
+        header = self._header(checkpoint)
+        if header is None:
             return
-        try:
-            dialog = BranchDialog(read_header(checkpoint), self._window)
-        except RequestError as problem:
-            self.refused.emit(str(problem))
-            return
+        dialog = BranchDialog(header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._branch(checkpoint, dialog.values())
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
         """Go on from an agent with half its learning rates, in a new run."""
+        header = self._header(checkpoint)
+        if header is not None:
+            halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
+            self._branch(checkpoint, halves)
+
+    def _header(self, checkpoint: Path) -> Header | None:
+        """Return what a checkpoint says of itself, if a run can begin now and it can be read."""
         if self._controller.busy:
-            return
+            return None
         try:
-            tunables = read_header(checkpoint).tunables
+            return read_header(checkpoint)
         except RequestError as problem:
             self.refused.emit(str(problem))
-            return
-        self._branch(checkpoint, {name: getattr(tunables, name) / 2 for name in _RATES})
+            return None
 
     def _branch(self, checkpoint: Path, values: Mapping[str, Any]) -> None:
         def begin(past: Curves) -> None:

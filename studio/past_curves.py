@@ -51,9 +51,14 @@ class PastCurves:
         """Take on the colours of a theme."""
         for curve, item in zip(self._curves, self._items, strict=True):
             colour = theme.on_panel(QColor(getattr(theme, curve.colour)), _OPACITY)
-            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
-            if curve.style in ("dots", "line+dots"):
-                item.setSymbol("o")
-                item.setSymbolSize(3 if curve.style == "dots" else 6)
-                item.setSymbolBrush(colour)
-                item.setSymbolPen(None)
+            dress(item, curve.style, colour)
+
+
+def dress(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
+    """Draw a curve as a line, as dots or both, in a colour."""
+    item.setPen(None if style == "dots" else pg.mkPen(colour, width=1))
+    if style in ("dots", "line+dots"):
+        item.setSymbol("o")
+        item.setSymbolSize(3 if style == "dots" else 6)
+        item.setSymbolBrush(colour)
+        item.setSymbolPen(None)

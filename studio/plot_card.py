@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMenu,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.past_curves import PastCurves
+from studio.legend import Legend
+from studio.past_curves import PastCurves, dress
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
 from studio.run_model import Marker
@@ -37,6 +37,7 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 _STRIPES = 24
 """Stripes across a plot in which curves that lie on one another take turns."""
 
+_PAST = "faint: parent"
 
 _NOTE_HEIGHT = 0.05
 """Share of a plot's height that a mark for a pause or the like takes, at the bottom."""
@@ -81,6 +82,7 @@ class PlotCard(QWidget):
         self._heights: list[Numbers] = []
         self._fitted: Range | None = None
         self._logarithmic = False
+        self._axes_shown: bool | None = None
         self._tools: dict[QToolButton, str] = {}
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
@@ -100,8 +102,7 @@ class PlotCard(QWidget):
         self.plot.addItem(self.marks, ignoreBounds=True)
         self.plot.addItem(self.notes, ignoreBounds=True)
         self.plot.addItem(self._hair, ignoreBounds=True)
-        self._legend = QLabel()
-        self._legend.setProperty("role", "legend")
+        self._legend = Legend(about)
         self._readout = QLabel(self.plot)
         self._readout.setProperty("role", "readout")
         self._readout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -137,14 +138,11 @@ class PlotCard(QWidget):
         heading = QLabel(title)
         heading.setProperty("role", "title")
         heading.setToolTip(about)
-        self._legend.setToolTip(about)
         bar = QHBoxLayout()
         bar.setContentsMargins(10, 6, 4, 0)
         bar.setSpacing(4)
-        # A long legend must not make one plot wider than its neighbour.
-        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         bar.addWidget(heading)
-        bar.addWidget(self._legend, 1)
+        bar.addStretch(1)
         if log_button:
             log = self._tool("math-log", "Logarithmic scale", checkable=True)
             log.toggled.connect(self._set_log)
@@ -159,6 +157,9 @@ class PlotCard(QWidget):
         layout.setContentsMargins(2, 0, 6, 4)
         layout.setSpacing(0)
         layout.addLayout(bar)
+        # A line of its own: beside the heading there is no room for the names of three curves.
+        self._legend.setContentsMargins(10, 0, 0, 2)
+        layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
     def _tool(self, icon: str, tip: str, *, checkable: bool = False) -> QToolButton:
@@ -219,15 +220,16 @@ class PlotCard(QWidget):
             if ticks.xvals != steps_marked:
                 ticks.setXVals(list(steps_marked))
         self._drawn = drawn
-        self._legend.setText(self._legend_text(drawn))
+        self._show_legend()
         if steps:
             self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
 
     def _show_axes(self, shown: bool) -> None:
         """Numbers on the axes of an empty plot would mean nothing."""
         # Said again, each of these would have the axes laid out anew.
-        if self._hint.isHidden() == shown:
+        if shown == self._axes_shown:
             return
+        self._axes_shown = shown
         self._hint.setVisible(not shown)
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
@@ -261,13 +263,7 @@ class PlotCard(QWidget):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).set_theme(theme)
         for curve, item in self._items.items():
-            colour = QColor(getattr(theme, curve.colour))
-            item.setPen(None if curve.style == "dots" else pg.mkPen(colour, width=1))
-            if curve.style in ("dots", "line+dots"):
-                item.setSymbol("o")
-                item.setSymbolSize(3 if curve.style == "dots" else 6)
-                item.setSymbolBrush(colour)
-                item.setSymbolPen(None)
+            dress(item, curve.style, QColor(getattr(theme, curve.colour)))
         self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self.notes.setPen(pg.mkPen(theme.muted, width=1))
@@ -275,16 +271,13 @@ class PlotCard(QWidget):
         self.level.set_colour(theme.muted)
         for button, icon in self._tools.items():
             button.setIcon(theme.icon(icon, theme.muted))
-        self._legend.setText(self._legend_text(self._drawn))
+        self._show_legend()
 
-    def _legend_text(self, curves: Sequence[Curve]) -> str:
-        parts = [
-            f'<span style="color:{getattr(self._theme, c.colour)}">●</span> {c.label}'
-            for c in curves
-        ]
+    def _show_legend(self) -> None:
+        entries = [(curve.label, getattr(self._theme, curve.colour)) for curve in self._drawn]
         if self._past.shown:
-            parts.append("· faint: parent")
-        return " ".join(parts)
+            entries.append((_PAST, ""))
+        self._legend.show_entries(entries)
 
     @Slot(bool)
     def _set_log(self, on: bool) -> None:

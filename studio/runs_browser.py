@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 
 from studio.errand import Errand
 from studio.runs_deeds import RunDeeds
-from studio.runs_model import RunsModel, RunsProxy
+from studio.runs_model import RunsModel
+from studio.runs_proxy import RunsProxy
 from studio.runs_scan import Found, scan
 from studio.runs_view import RunsView, ViewOrHint
 from studio.theme import Theme
@@ -26,16 +27,12 @@ _NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
 
 
 class RunsBrowser(QWidget):
-    """Lists the runs of a folder. Reads them beside the window; trains and draws nothing itself."""
+    """Lists the runs of a folder. Reads them beside the window; trains and draws nothing itself.
 
-    opened = Signal(object)
-    """A run was read to be shown (:class:`~studio.recorded.Recorded`)."""
-    resume_requested = Signal(Path)
-    repeat_requested = Signal(Path)
-    """Train anew with the live changes of a run."""
-    verify_requested = Signal(Path)
+    What a person asks for with the runs chosen is said by ``deeds``.
+    """
+
     refused = Signal(str)
-    deleted = Signal()
     interrupted_found = Signal(int)
     """Said once, if runs were cut short and can be resumed."""
 
@@ -65,7 +62,8 @@ class RunsBrowser(QWidget):
         self.search = QLineEdit()
         self.search.setObjectName("runs_search")
         self.search.setAccessibleName("Search runs")
-        self.search.setPlaceholderText("Search environment, name, note, state…")
+        self.search.setPlaceholderText("Search runs…")
+        self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(320)
         self._count = QLabel()
@@ -101,13 +99,8 @@ class RunsBrowser(QWidget):
         self._scanner.said.connect(self._take)
         self._scanner.ended.connect(self._on_scanned)
         self._scanner.failed.connect(self.refused)
-        self.deeds.opened.connect(self.opened)
-        self.deeds.resume_requested.connect(self.resume_requested)
-        self.deeds.repeat_requested.connect(self.repeat_requested)
-        self.deeds.verify_requested.connect(self.verify_requested)
         self.deeds.refused.connect(self.refused)
         self.deeds.deleted.connect(self.refresh)
-        self.deeds.deleted.connect(self.deleted)
         self.deeds.reading_changed.connect(self._reading.setVisible)
 
     def set_theme(self, theme: Theme) -> None:
@@ -122,6 +115,14 @@ class RunsBrowser(QWidget):
         self._resume_available = available
         self.deeds.set_resume_available(available)
         self.refresh()
+
+    def choose_interrupted(self) -> None:
+        """Choose the run that was cut short last, if there is one."""
+        found = self.model.interrupted()
+        if found:
+            self.search.clear()
+            self.view.choose([found[0]], found[0])
+            self.view.scrollTo(self.proxy.find(found[0]))
 
     def set_busy(self, busy: bool) -> None:
         """Say whether a run is training in this window: none can be opened meanwhile."""
@@ -182,7 +183,7 @@ class RunsBrowser(QWidget):
         if self._asked_again:
             self._asked_again = False
             self.refresh()
-        count = self.model.interrupted()
+        count = len(self.model.interrupted())
         if self._resume_available and count and not self._said_interrupted:
             self._said_interrupted = True
             self.interrupted_found.emit(count)

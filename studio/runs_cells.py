@@ -1,5 +1,6 @@
 """The cells of the table of runs: what they say, and how they sort."""
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 from enum import IntEnum
@@ -46,7 +47,7 @@ class Column(IntEnum):
 
 
 HEADINGS = {
-    Column.RUN: ("Run", "Its name, if it was given one, and its environment"),
+    Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
     Column.STATE: ("State", "How it ended, or that it has not"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
@@ -61,10 +62,10 @@ _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED
 
 
 _TEXTS: dict[Column, Callable[[Summary], str]] = {
-    Column.RUN: lambda run: f"{run.name} · {run.env}" if run.name else run.env,
+    Column.RUN: lambda run: run.name or run.env,
     Column.LAST: lambda run: _figure(run.last_eval_return),
     Column.BEST: lambda run: _figure(run.best_eval_return),
-    Column.STEPS: lambda run: f"{short_steps(run.env_steps)} of {short_steps(run.steps)}",
+    Column.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
     Column.DURATION: lambda run: in_words(run.wall_s) if run.wall_s else "",
     Column.STARTED: lambda run: started(run.created),
     Column.SEED: lambda run: str(run.seed),
@@ -94,12 +95,13 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
 
 
 def detail_of(row: RunRow) -> str:
-    """Return what tells a run from others of its environment: its algorithm and seed."""
+    """Return what tells a run from others, what there must be room for first: seed, algorithm."""
     found = row.summary
     if found is None:
         return ""
     variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
-    return f"{PLUS.join(variant) or _PLAIN} · seed {found.seed}"
+    parts = [f"seed {found.seed}", PLUS.join(variant) or _PLAIN]
+    return " · ".join([found.env, *parts] if found.name else parts)
 
 
 def sort_key(row: RunRow, column: Column, state: str) -> Any:
@@ -115,25 +117,45 @@ def about(row: RunRow) -> str:
     if found is None:
         return f"{_html(row.problem)}<br>{_html(str(row.path))}"
     parts = [f"<b>{_html(found.name or found.env)}</b>"]
+    if found.name:
+        parts.append(_html(found.env))
     parts += [_html(text) for text in (found.note, found.message) if text]
     preset = found.preset or "Defaults of TD3"
     parts.append(f"{_html(preset)} · seed {found.seed} · {in_words(found.wall_s)}")
+    made = _local(found.created)
+    parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
+    if found.last_eval_return is not None:
+        last, best = _figure(found.last_eval_return), _figure(found.best_eval_return)
+        parts.append(f"Last evaluation {last}, best {best}")
     if found.parent is not None:
         parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
     parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
-    return "<br>".join(parts)
+    return "<br>".join(filter(None, parts))
 
 
 def _html(text: str) -> str:
     return escape(breakable(text)).replace("\n", "<br>")
 
 
-def started(created: str) -> str:
-    """Return the local time at which a run was made, to the minute."""
-    try:
-        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError):
+def started(created: str, now: datetime | None = None) -> str:
+    """Return the local time at which a run was made, to the minute; this year without the year."""
+    made = _local(created)
+    if made is None:
         return created
+    this_year = made.year == (now or datetime.now()).year
+    return f"{made:%b %d %H:%M}" if this_year else f"{made:%Y-%m-%d %H:%M}"
+
+
+def _local(created: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(created).astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
+def about_steps(steps: int) -> str:
+    """Return a number of steps in at most three digits: 512, 11.2k, 1.25M."""
+    return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))
 
 
 def _figure(mean: float | None) -> str:

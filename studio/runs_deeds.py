@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QToolButton
 
@@ -13,7 +13,8 @@ from studio.recorded import Recorded, read_recorded
 from studio.run_model import SMOOTHED_EPISODES
 from studio.runs_cells import DAMAGED
 from studio.runs_dialogs import SettingsDialog, ask_note, delete_runs
-from studio.runs_model import RunsModel, RunsProxy
+from studio.runs_model import RunsModel
+from studio.runs_proxy import RunsProxy
 from studio.runs_scan import RunRow
 from studio.runs_view import RunsView
 from studio.theme import Theme
@@ -59,8 +60,10 @@ class RunDeeds(QObject):
     """The actions on the list of runs."""
 
     opened = Signal(object)
+    """A run was read to be shown (:class:`~studio.recorded.Recorded`)."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
+    """Train anew with the live changes of a run."""
     verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()
@@ -197,21 +200,20 @@ class RunDeeds(QObject):
 
     @Slot()
     def _resume(self) -> None:
-        row = self._chosen_one()
-        if row is not None:
-            self.resume_requested.emit(row.path)
+        self._ask(self.resume_requested)
 
     @Slot()
     def _repeat(self) -> None:
-        row = self._chosen_one()
-        if row is not None:
-            self.repeat_requested.emit(row.path)
+        self._ask(self.repeat_requested)
 
     @Slot()
     def _verify(self) -> None:
+        self._ask(self.verify_requested)
+
+    def _ask(self, for_this: SignalInstance) -> None:
         row = self._chosen_one()
         if row is not None:
-            self.verify_requested.emit(row.path)
+            for_this.emit(row.path)
 
     @Slot()
     def _settings(self) -> None:

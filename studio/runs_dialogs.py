@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
+from td3core.records import read_notes
 from td3core.runs import RunDirectory
 
 _NOTE_SIZE = (460, 260)
@@ -65,7 +66,10 @@ def move_to_trash(path: Path) -> bool:
 
 
 def _several(paths: Sequence[Path]) -> str:
-    return shortened(paths[0].name) if len(paths) == 1 else f"{len(paths)} runs"
+    if len(paths) > 1:
+        return f"{len(paths)} runs"
+    name, folder = read_notes(paths[0]).name, paths[0].name
+    return f"{shortened(name)} ({shortened(folder)})" if name else shortened(folder)
 
 
 def _agreed(parent: QWidget, question: str, deed: str) -> bool:
@@ -128,6 +132,8 @@ class SettingsDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)
         layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
         layout.addWidget(self.tree)
         layout.addWidget(note)
         layout.addWidget(buttons)
@@ -152,4 +158,6 @@ def _plain(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -9,8 +9,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QRegularExpression,
-    QSortFilterProxyModel,
     Qt,
     Signal,
 )
@@ -257,9 +255,11 @@ class RunsModel(QAbstractItemModel):
         """Return what is searched of each run."""
         return [self._searched(row) for row in self.rows.values()]
 
-    def interrupted(self) -> int:
-        """Count the runs that neither ended nor live."""
-        return sum(self._state(row) == State.INTERRUPTED for row in self.rows.values())
+    def interrupted(self) -> list[Path]:
+        """Return the runs that neither ended nor live, those started last first."""
+        rows = [row for row in self.rows.values() if self._state(row) == State.INTERRUPTED]
+        rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
+        return [row.path for row in rows]
 
     def _state(self, row: RunRow) -> str:
         if row.summary is None:
@@ -273,42 +273,6 @@ class RunsModel(QAbstractItemModel):
 
     def _node(self, index: Index) -> _Node:
         return self._numbered[index.internalId()] if index.isValid() else self._root
-
-
-class RunsProxy(QSortFilterProxyModel):
-    """Keeps the runs in which every word of a search occurs; the model itself sorts."""
-
-    def __init__(self, model: RunsModel) -> None:
-        super().__init__(model)
-        self._model = model
-        self.setSourceModel(model)
-        self.setFilterRole(SEARCH)
-        # A branch that is found is shown below its parent.
-        self.setRecursiveFilteringEnabled(True)
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column, as a click on its heading asks for."""
-        self._model.sort(column, order)
-
-    def find(self, path: Path | None) -> QModelIndex:
-        """Return the first cell of a run, or an invalid index if it is not shown."""
-        return self.mapFromSource(self._model.find(path))
-
-    def branched(self) -> list[Path]:
-        """Return the runs that others stand below."""
-        return self._model.branched()
-
-    def count_found(self) -> int:
-        """Count the runs that match; parents shown for the sake of a branch do not."""
-        wanted = self.filterRegularExpression()
-        return sum(wanted.match(text).hasMatch() for text in self._model.searched())
-
-    def search(self, text: str) -> None:
-        """Show only runs with each of these words somewhere in their row or note."""
-        words = "".join(f"(?=.*{QRegularExpression.escape(word)})" for word in text.split())
-        options = QRegularExpression.PatternOption.CaseInsensitiveOption
-        pattern = QRegularExpression(f"^{words}" if words else "", options)
-        self.setFilterRegularExpression(pattern)
 
 
 def _parent_of(row: RunRow) -> Path | None:

@@ -16,22 +16,26 @@ from PySide6.QtWidgets import (
 from studio.labels import breakable, plain_label
 from studio.runs_cells import Column
 from studio.runs_delegate import RunDelegate
-from studio.runs_model import ROW, RunsProxy
+from studio.runs_model import ROW
+from studio.runs_proxy import RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 186,
-    Column.STATE: 100,
-    Column.LAST: 60,
-    Column.BEST: 56,
-    Column.STEPS: 86,
-    Column.STARTED: 126,
+    Column.RUN: 244,
+    Column.STATE: 108,
+    Column.LAST: 72,
+    Column.BEST: 72,
+    Column.STEPS: 98,
+    Column.STARTED: 104,
     Column.DURATION: 70,
     Column.SEED: 44,
     Column.PRESET: 130,
     Column.PARENT: 230,
 }
-_DISPENSABLE = (Column.PARENT, Column.PRESET, Column.SEED, Column.LAST, Column.DURATION)
+_DISPENSABLE = (
+    *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
+    *(Column.DURATION, Column.STEPS),
+)
 """Left out, in this order, where there is no room: the first column or its tooltip tells them."""
 
 

@@ -7,9 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QSizePolicy,
     QVBoxLayout,
@@ -20,10 +18,12 @@ from superqt import QCollapsible
 from studio.disk_line import DiskLine
 from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
+from studio.forms import make_form, remark, setting_label
 from studio.labels import breakable
+from studio.origin_note import OriginNote
 from studio.preset_menu import PresetMenu
 from studio.theme import Theme
-from td3core.config import RunConfig, Tunables, default, make_settings, specs
+from td3core.config import RunConfig, Tunables, default, make_settings, spec, specs
 from td3core.errors import RequestError
 from td3core.presets import PLUS, Preset, load_presets
 
@@ -35,6 +35,8 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
+_NO_LIMIT = 2**24 - 1
+"""Qt's largest size of a widget."""
 _USUAL_NAME = 20
 _COMBO_FRAME = 36
 """Pixels of a list of choices beside its text: arrow, edge and padding."""
@@ -52,7 +54,8 @@ class SetupPanel(QWidget):
 
     live_defaults_changed = Signal(object)
     refused = Signal(str)
-    advanced_toggled = Signal(bool)
+    pointed_out = Signal(QWidget)
+    """A field has something wrong, and is to be seen."""
 
     def __init__(self, live: Callable[[], Tunables], parent: QWidget | None = None) -> None:
         """Take ``live``, which returns the live settings that belong to a preset as well."""
@@ -70,14 +73,14 @@ class SetupPanel(QWidget):
         self._menu = PresetMenu(lambda: self.settings(live()), self._preset.currentText)
         self._menu.presets_changed.connect(self._reload_presets)
         self._menu.refused.connect(self.refused)
-        self._about = _note("")
+        self._about = remark("")
         # A person's own preset may say anything.
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._runs_dir: Path | None = None
-        self.disk = DiskLine()
+        self.origin, self.disk = OriginNote(), DiskLine()
         self._fields = {
-            name: make_field(name, spec, default(name))
-            for name, spec in specs(RunConfig)
+            name: make_field(name, known, default(name))
+            for name, known in specs(RunConfig)
             if name not in ("env", "preset")
         }
         for name in ("seed", "steps"):
@@ -99,6 +102,7 @@ class SetupPanel(QWidget):
         self._env.setCurrentText(FIRST_ENV)
         self._on_env(FIRST_ENV)
         for name, field in self._fields.items():
+            field.changed.connect(self._compare_with_origin)
             if name in _ON_DISK:
                 field.changed.connect(self._show_disk)
         self.environment.sizes_changed.connect(self._show_disk)
@@ -108,9 +112,10 @@ class SetupPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 14, 8)
         layout.setSpacing(6)
-        self.welcome = _note(WELCOME)
+        self.welcome = remark(WELCOME)
         layout.addWidget(self.welcome)
-        form = _form()
+        layout.addWidget(self.origin)
+        form = make_form()
         rows = {"env": self.environment, "preset": self._with_menu(self._preset)}
         for name, widget, label, tip in (
             (
@@ -138,7 +143,7 @@ class SetupPanel(QWidget):
                 form.addRow(self.environment.facts)
         form.addRow(self._about)
         for name in ("seed", "steps"):
-            form.addRow(_label(name), self._fields[name].widget)
+            form.addRow(setting_label(spec(RunConfig, name)), self._fields[name].widget)
         layout.addLayout(form)
         layout.addWidget(self.disk)
         layout.addWidget(self._advanced())
@@ -161,16 +166,24 @@ class SetupPanel(QWidget):
             if layout is not None:
                 layout.setContentsMargins(0, 2, 0, 0)
         page = QWidget()
-        form = _form()
+        form = make_form()
         page.setLayout(form)
         for name in self._fields:
             if name in _WIDE:
-                form.addRow(_label(name))
+                form.addRow(setting_label(spec(RunConfig, name)))
                 form.addRow(self._fields[name].widget)
             elif name not in _OWN_PLACE:
-                form.addRow(_label(name), self._fields[name].widget)
+                form.addRow(setting_label(spec(RunConfig, name)), self._fields[name].widget)
         box.addWidget(page)
-        box.toggled.connect(self.advanced_toggled)
+
+        def show(shown: bool) -> None:
+            # The box only squeezes it: keys would go through fields that nobody sees.
+            page.setVisible(shown)
+            if shown:
+                box.content().setMaximumHeight(_NO_LIMIT)
+
+        show(False)
+        box.toggled.connect(show)
         return box
 
     def set_theme(self, theme: Theme) -> None:
@@ -207,6 +220,18 @@ class SetupPanel(QWidget):
     def _offer_environments(self) -> None:
         self.environment.show_environments(preset.env for preset in self._presets.values())
 
+    def point_out(self, problem: str) -> str:
+        """Bring the field into view that a refusal names first; return it in the form's words."""
+        name = problem.partition(" ")[0]
+        field = self._fields.get(name)
+        if field is None:
+            return problem
+        if name not in _OWN_PLACE:
+            self._advanced_box.expand(animate=False)
+        field.widget.setFocus()
+        self.pointed_out.emit(field.widget)
+        return f"{spec(RunConfig, name).label}: {problem}"
+
     # Values -------------------------------------------------------------------------------------
 
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
@@ -239,6 +264,7 @@ class SetupPanel(QWidget):
         if env_id != self._shown_env:
             # Arguments are for one environment.
             self._write(self._fields["env_args"], "")
+            self.origin.forget()
         self._shown_env = env_id
         own = [p for p in self._presets.values() if env_id and p.env == env_id]
         # The bundled one is called as its environment, and comes before the user's own.
@@ -271,6 +297,7 @@ class SetupPanel(QWidget):
                 self._write(field, values.get(name, default(name)))
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
+        self._compare_with_origin()
 
     def _chosen(self) -> list[Preset]:
         """Return the preset and the variant chosen, in the order they are laid on."""
@@ -288,8 +315,14 @@ class SetupPanel(QWidget):
         values = self._chosen_values()
         return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
 
-    def show_config(self, config: RunConfig) -> None:
-        """Show the settings of a run in place of those that were chosen."""
+    def show_run(self, config: RunConfig, name: str) -> None:
+        """Show the settings of a run in place of those that were chosen, and whose they are."""
+        self.welcome.hide()
+        self.origin.forget()
+        self._show_config(config)
+        self.origin.show_run(name, self._as_shown())
+
+    def _show_config(self, config: RunConfig) -> None:
         self._env.setCurrentText(config.env)
         self._on_env(config.env)
         presets = config.preset.split(PLUS)
@@ -300,30 +333,24 @@ class SetupPanel(QWidget):
             self._write(field, getattr(config, name))
         self._show_disk()
 
+    def _as_shown(self) -> dict[str, Any]:
+        """Return all that the form says, whether it makes sense or not."""
+        choices = (self._env, self._preset, self._variant)
+        shown: dict[str, Any] = {
+            str(number): each.currentText() for number, each in enumerate(choices)
+        }
+        for name, field in self._fields.items():
+            try:
+                shown[name] = field.read()
+            except RequestError:
+                shown[name] = None
+        return shown
+
+    @Slot()
+    def _compare_with_origin(self) -> None:
+        self.origin.compare(self._as_shown())
+
     @staticmethod
     def _write(field: Field, value: Any) -> None:
         with QSignalBlocker(field.widget):
             field.write(value)
-
-
-def _form() -> QFormLayout:
-    form = QFormLayout()
-    form.setContentsMargins(0, 0, 0, 0)
-    form.setHorizontalSpacing(8)
-    form.setVerticalSpacing(5)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    return form
-
-
-def _label(name: str) -> QLabel:
-    known = dict(specs(RunConfig))[name]
-    label = QLabel(known.label)
-    label.setToolTip(known.help)
-    return label
-
-
-def _note(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setWordWrap(True)
-    label.setProperty("role", "muted")
-    return label

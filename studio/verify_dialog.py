@@ -1,13 +1,11 @@
 """Tries in a process of its own whether a run resumes exactly, and says what came of it."""
 
-import json
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QProcess, QProcessEnvironment, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -18,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.command import Command
 from studio.labels import breakable, plain_label
 
-_END_MS = 2_000
 _TRIED = (
     "The run is copied and taken further twice: at one go, and with an interruption half-way."
     " It resumes exactly if both come to the same weights, memory and results, bit for bit."
@@ -32,9 +30,12 @@ class VerifyDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._process: QProcess | None = None
-        self._folder = ""
-        self._name = self._problem = ""
+        self._folder = self._name = ""
+        self.command = Command(self)
+        self.command.progressed.connect(self._on_progress)
+        self.command.answered.connect(self._on_answered)
+        self.command.refused.connect(self._on_refused)
+        self.command.not_started.connect(self._on_not_started)
         self.setObjectName("verify_dialog")
         self.setWindowTitle("Does this run resume exactly?")
         self.setMinimumWidth(460)
@@ -63,7 +64,7 @@ class VerifyDialog(QDialog):
     @property
     def busy(self) -> bool:
         """True while the check goes on."""
-        return self._process is not None
+        return self.command.busy
 
     def check(self, run: Path) -> None:
         """Show the dialog and begin to try a run."""
@@ -73,29 +74,15 @@ class VerifyDialog(QDialog):
         self._show_waiting(waiting=True)
         # What a process that is killed leaves behind has to be found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
-        environment = QProcessEnvironment.systemEnvironment()
-        for name in ("TMPDIR", "TEMP", "TMP"):
-            environment.insert(name, self._folder)
-        process = self._process = QProcess(self)
-        process.setProcessEnvironment(environment)
-        process.setProgram(sys.executable)
-        process.setArguments(["-m", "td3core", "verify", "--json", "--", str(run)])
-        process.readyReadStandardError.connect(self._on_progress)
-        process.finished.connect(self._on_finished)
-        process.errorOccurred.connect(self._on_error)
-        process.start()
+        folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
+        self.command.run(["verify", "--json", "--", str(run)], folders)
         self.show()
         self.raise_()
 
     @Slot()
     def cancel(self) -> None:
         """End the check, if one is going on."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.blockSignals(True)
-            process.kill()
-            process.waitForFinished(_END_MS)
-            process.deleteLater()
+        self.command.cancel()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""
@@ -105,33 +92,22 @@ class VerifyDialog(QDialog):
         self.cancel()
         super().closeEvent(event)
 
-    @Slot()
-    def _on_progress(self) -> None:
-        if self._process is not None:
-            lines = _text(self._process.readAllStandardError()).strip().splitlines()
-            self._problem = lines[-1] if lines else ""
-            if self._problem:
-                self._say(f"{self._name}: {self._problem.removesuffix('...').strip()} …")
+    @Slot(str)
+    def _on_progress(self, said: str) -> None:
+        self._say(f"{self._name}: {said.removesuffix('...').strip()} …")
 
-    @Slot()
-    def _on_error(self) -> None:
-        process = self._process
-        if process is not None and process.error() is QProcess.ProcessError.FailedToStart:
-            self._conclude(f"The check could not be started: {process.errorString()}.")
+    @Slot(str)
+    def _on_not_started(self, reason: str) -> None:
+        self._conclude(f"The check could not be started: {reason}.")
 
-    @Slot()
-    def _on_finished(self) -> None:
-        process = self._process
-        if process is None:
-            return
-        said = _text(process.readAllStandardError()).strip().splitlines()
-        found = _last_object(_text(process.readAllStandardOutput()))
-        if found is None:
-            why = said[-1] if said else self._problem
-            why = why.removeprefix("td3-studio: ").removeprefix("The check failed: ")
-            self._conclude(f"{self._name} could not be tried. {why}")
-        else:
-            self._conclude(_in_words(self._name, found))
+    @Slot(object)
+    def _on_answered(self, found: dict[str, Any]) -> None:
+        self._conclude(_in_words(self._name, found))
+
+    @Slot(str)
+    def _on_refused(self, said: str) -> None:
+        why = said.removeprefix("The check failed: ")
+        self._conclude(f"{self._name} could not be tried. {why}")
 
     def _conclude(self, text: str) -> None:
         self.cancel()
@@ -143,7 +119,6 @@ class VerifyDialog(QDialog):
         self.verdict.setText(breakable(text))
 
     def _show_waiting(self, *, waiting: bool) -> None:
-        self._problem = ""
         self._bar.setVisible(waiting)
         kind = QDialogButtonBox.StandardButton
         self.buttons.setStandardButtons(kind.Cancel if waiting else kind.Close)
@@ -160,16 +135,3 @@ def _in_words(name: str, found: dict[str, Any]) -> str:
         )
     differences = "\n".join(f"•  {each}" for each in found["differences"])
     return f"No. {name} does not resume exactly {tried}.\n{differences}"
-
-
-def _text(data: Any) -> str:
-    return bytes(data.data()).decode(errors="replace")
-
-
-def _last_object(text: str) -> dict[str, Any] | None:
-    lines = text.strip().splitlines()
-    try:
-        found = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.fields import keep_off_the_edge
 from studio.labels import breakable, plain_tip
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.checkpoint_model import short_steps
@@ -122,6 +123,7 @@ class ReplayPane(QWidget):
         self.seed_spin.setRange(0, _LARGEST_SEED)
         self.seed_spin.setKeyboardTracking(False)
         self.seed_spin.setMinimumWidth(56)
+        keep_off_the_edge(self.seed_spin)
         self.seed_spin.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.follow_check = QCheckBox("Follow latest")
         tip = "When an episode ends, go on with the agent that the run saved last"

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QWidget
 from studio.app import build_window
 from studio.main_window import MainWindow
 from studio.run_controller import RunState
+from studio.runs_browser import RunsBrowser
+from studio.theme import load_theme
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +45,20 @@ def find(window: MainWindow) -> Callable[[str], QWidget]:
         return found
 
     return look
+
+
+@pytest.fixture
+def browser_size() -> tuple[int, int]:
+    """Return the size of the list; a module may have another."""
+    return 1300, 400
+
+
+@pytest.fixture
+def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[RunsBrowser]:
+    """The list of runs alone, shown, over a folder that may not exist yet."""
+    made = RunsBrowser(runs_dir, load_theme("light"))
+    qtbot.addWidget(made)
+    made.resize(*browser_size)
+    made.show()
+    yield made
+    made.close_errands()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QTimer, QtMsgType, qCritical, qInstallMessageHandler
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 
 from studio.crash import CrashDialog, CrashHook
 from studio.run_controller import RunState
@@ -93,3 +93,12 @@ def test_before_qt_ends_the_process_the_run_is_saved(qtbot, window, find, hook):
     assert (run / "checkpoints" / "last.safetensors").exists()
     assert (run / "ending.json").exists()
     qtbot.waitUntil(lambda: bool(listener.all(Ended)), timeout=10_000)
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_only_with_a_run_going_on_is_it_said_to_be_safe(qtbot, running: bool) -> None:
+    dialog = CrashDialog("ValueError: odd", "details", running=running)
+    qtbot.addWidget(dialog)
+    text = dialog.findChild(QLabel).text()
+    assert "ValueError: odd" in text
+    assert ("run that is going on" in text) == running

@@ -50,7 +50,7 @@ def wait_until_idle(qtbot, window) -> None:
 
 def open_run(qtbot, window, run: RunDirectory) -> None:
     """Open a run from the list, as a double click does."""
-    window._show_runs()
+    window.show_runs()
     window.runs.refresh()
     qtbot.waitUntil(lambda: window.runs.proxy.find(run.path).isValid(), timeout=20_000)
     window.runs.view.choose([run.path], run.path)
@@ -60,7 +60,7 @@ def open_run(qtbot, window, run: RunDirectory) -> None:
 
 def listed(qtbot, window, run: RunDirectory, name: str) -> QAction:
     """Choose a run in the list and return what can be done with it."""
-    window._show_runs()
+    window.show_runs()
     window.runs.refresh()
     qtbot.waitUntil(lambda: window.runs.proxy.find(run.path).isValid(), timeout=20_000)
     window.runs.view.choose([run.path], run.path)

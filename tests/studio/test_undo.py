@@ -26,7 +26,7 @@ def test_changes_are_taken_back_one_by_one_and_journaled(qtbot, window, find):
     drag(qtbot, find("slider_policy_noise"), 0.7)
     settled(qtbot, window)
     assert undo.isEnabled()
-    assert find("last_change").text().startswith("σ̃ 0.2 → ")
+    assert find("last_change").text().startswith("Last change: σ̃ 0.2 → ")
     click(qtbot, undo)
     settled(qtbot, window)
     assert window.live.tunables() == Tunables(

@@ -55,7 +55,7 @@ def test_closing_ends_the_check_and_leaves_nothing(qtbot, window, runs_dir):
     listed(qtbot, window, run, "verify").trigger()
     qtbot.waitUntil(lambda: "at one go" in window.verify.verdict.text(), timeout=60_000)
     folder = Path(window.verify._folder)
-    process = psutil.Process(window.verify._process.processId())
+    process = psutil.Process(window.verify.command.process_id)
     assert folder.exists()
     cancel = window.verify.buttons.button(QDialogButtonBox.StandardButton.Cancel)
     qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)

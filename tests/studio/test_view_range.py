@@ -70,6 +70,14 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     assert box.viewRange() == before
 
 
+def test_the_axes_of_an_empty_plot_bear_no_numbers(qtbot, window):
+    window.show()
+    axis = window.plots.card("plot_q").plot.getAxis("left")
+    qtbot.waitUntil(lambda: axis.opacity() == 0.0)
+    feed(window, 1000)
+    qtbot.waitUntil(lambda: axis.opacity() == 1.0)
+
+
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
     if window._theme.name != name:

@@ -225,7 +225,7 @@ def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtb
 
 
 def test_the_log_can_be_shown_and_hidden_from_the_panels_menu(window, find):
-    action = next(a for a in window.panels_menu.actions() if a.text() == "Log")
+    action = next(a for a in window.panels.menu.actions() if a.text() == "Log")
     action.trigger()
     assert find("log_view").isVisible()
     action.trigger()

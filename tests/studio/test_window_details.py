@@ -1,12 +1,17 @@
 """Small things that make the window readable: edges, counts, labels, names and widths."""
 
-from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextDocumentFragment
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QTextDocumentFragment,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -15,31 +20,23 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QStyle,
     QStyleOptionComboBox,
-    QStyleOptionViewItem,
     QWidget,
 )
 
 from studio.labels import breakable, plain_tip
 from studio.plot_items import ShortAxis
-from studio.runs_browser import RunsBrowser
-from studio.runs_cells import Column
-from studio.runs_delegate import split
-from studio.runs_dialogs import ask_note, delete_runs
+from studio.runs_cells import Column, about_steps, started
+from studio.runs_dialogs import SettingsDialog, ask_note, delete_runs
 from studio.runs_model import DETAIL
 from studio.theme import load_theme
 from tests.studio.fake_runs import make_run
-from tests.studio.test_runs_browser import read_again
+from tests.studio.runs_list import read_again
 
 
 @pytest.fixture
-def browser(qtbot, runs_dir: Path) -> Iterator[RunsBrowser]:
-    """The list alone, as wide as the window of 1280 pixels leaves it."""
-    made = RunsBrowser(runs_dir, load_theme("light"))
-    qtbot.addWidget(made)
-    made.resize(676, 250)
-    made.show()
-    yield made
-    made.close_errands()
+def browser_size() -> tuple[int, int]:
+    """Return what the window of 1280 pixels leaves to the list."""
+    return 676, 250
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
@@ -111,7 +108,7 @@ def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
 
 
 def open_run(qtbot, window, run) -> None:
-    window._show_runs()
+    window.show_runs()
     qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
     window.runs.view.choose([run.path.absolute()], run.path.absolute())
     window.runs.deeds._open()
@@ -203,6 +200,31 @@ def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch,
     assert width < 900
 
 
+def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_dir) -> None:
+    seen = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: seen.append(box.text()) or 0)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    run = make_run(runs_dir, name="my walk")
+    delete_runs(parent, [run.path])
+    assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
+
+
+def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
+    dialog = SettingsDialog(make_run(runs_dir))
+    qtbot.addWidget(dialog)
+    cells = {
+        item.text(0): item.text(2)
+        for item in map(dialog.tree.topLevelItem, range(dialog.tree.topLevelItemCount()))
+    }
+    assert (cells["Reward floor"], cells["Discount"]) == ("-1e+09", "0.99")
+
+
+@pytest.mark.parametrize("name", ["seed_spin", "spin_tau", "replay_seed_spin"])
+def test_a_number_keeps_off_the_edge_of_its_box(find, name: str) -> None:
+    assert find(name).lineEdit().textMargins().left() >= 4
+
+
 def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, window) -> None:
     before = window.minimumSizeHint().width()
     window.banner.show_message("error", BOLD)
@@ -242,32 +264,66 @@ def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) 
     assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
 
 
-def test_the_first_column_tells_the_algorithm_and_the_seed(qtbot, browser, runs_dir) -> None:
+def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
     make_run(runs_dir, seed=4, name="W" * 300)
     read_again(qtbot, browser)
     cells = [browser.proxy.index(number, Column.RUN) for number in range(2)]
-    assert {cell.data(DETAIL) for cell in cells} == {"DDPG · seed 3", "TD3 · seed 4"}
-    option = QStyleOptionViewItem()
-    width = browser.view.columnWidth(Column.RUN)
-    for cell in cells:
-        text, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
-        name, rest = split(text, f" · {detail}", width, option)
-        assert rest == f" · {detail}"
-        assert option.fontMetrics.horizontalAdvance(name + rest) <= width + 1
+    assert {cell.data(DETAIL) for cell in cells} == {
+        "seed 3 · DDPG",
+        "Pendulum-v1 · seed 4 · TD3",
+    }
     browser.search.setText("ddpg seed 3")
     assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
 
 
-def test_the_detail_is_drawn_after_the_name(qtbot, browser, runs_dir) -> None:
+def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=12, name="slower critic, again")
+    about = (parent.path.name, 500)
+    make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=13, first=500, parent=about)
+    read_again(qtbot, browser)
+    top = browser.proxy.index(0, Column.RUN)
+    metrics = browser.view.fontMetrics()
+    for cell in (top, browser.proxy.index(0, Column.RUN, top)):
+        room = browser.view.visualRect(cell).width() - 14
+        name, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        until_seed = detail[: detail.index("seed 1") + len("seed 12")]
+        for shown in (name, until_seed):
+            assert metrics.horizontalAdvance(f"{shown} …") <= room, shown
+        assert browser.view.visualRect(cell).height() >= 2 * metrics.height()
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (0, "0"),
+        (512, "512"),
+        (9_773, "9.77k"),
+        (11_217, "11.2k"),
+        (999_999, "1M"),
+        (10**9, "1000M"),
+    ],
+)
+def test_steps_in_the_list_take_few_digits(steps: int, said: str) -> None:
+    assert about_steps(steps) == said
+
+
+def test_the_year_is_told_of_runs_of_other_years() -> None:
+    now = datetime(2026, 5, 1)
+    assert started("2026-01-03T10:00:00", now) == "Jan 03 10:00"
+    assert started("2025-01-03T10:00:00", now) == "2025-01-03 10:00"
+    assert started("yesterday", now) == "yesterday"
+
+
+def test_the_detail_is_drawn_below_the_name(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir)
     read_again(qtbot, browser)
     cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
     seen = browser.view.viewport().grab(cell).toImage()
-    name = browser.fontMetrics().horizontalAdvance("Pendulum-v1")
     ground = seen.pixelColor(seen.width() - 1, 1)
-    right = range(name + 15, seen.width())
-    assert any(seen.pixelColor(x, y) != ground for x in right for y in range(seen.height()))
+    middle = seen.height() // 2
+    for half in (range(middle), range(middle, seen.height())):
+        assert any(seen.pixelColor(x, y) != ground for x in range(5, 60) for y in half)
 
 
 def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
@@ -278,15 +334,15 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
         browser.resize(width, 250)
         qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
         assert not view.horizontalScrollBar().isVisible()
-        assert view.columnWidth(Column.RUN) >= (170 if width < 600 else 190)
+        assert view.columnWidth(Column.RUN) >= 250
     assert not view.isColumnHidden(Column.BEST)
-    assert not view.isColumnHidden(Column.DURATION)
+    assert not view.isColumnHidden(Column.STARTED)
     browser.resize(1400, 250)
     assert not any(view.isColumnHidden(column) for column in Column)
 
 
 def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
-    dock = window._docks["live"]
+    dock = window.panels.dock("live")
     window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
     QApplication.processEvents()
     for row in window.live._rows.values():
@@ -317,5 +373,91 @@ def combo_option(combo) -> QStyleOptionComboBox:
 
 def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
     window.resize(1280, 800)
-    bar = window._docks["setup"].widget().verticalScrollBar()
+    bar = window.panels.dock("setup").widget().verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() == 0)
+
+
+def column(window) -> tuple[int, int]:
+    """Return the heights of the setup and of the live settings below it, once they have settled."""
+    for _ in range(4):
+        QApplication.processEvents()
+    return window.panels.dock("setup").height(), window.panels.dock("live").height()
+
+
+def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, window, find) -> None:
+    bar = window.panels.dock("setup").widget().verticalScrollBar()
+    window.resize(1280, 800)
+    whole, _ = column(window)
+    window.resize(1920, 1080)
+    assert column(window)[0] == whole
+    assert bar.maximum() == 0
+    # A small window, and back: the live settings were not to be left with a strip.
+    window.resize(1000, 560)
+    assert column(window)[1] >= 200
+    window.resize(1280, 800)
+    assert column(window)[0] == whole
+    find("env_combo").setCurrentText("CartPole-v1")
+    assert column(window)[0] < whole
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    assert column(window)[0] == whole
+    find("advanced").expand(animate=False)
+    setup, live = column(window)
+    assert setup > whole + 50
+    assert live >= 200
+    find("advanced").collapse(animate=False)
+    assert column(window)[0] == whole
+
+
+def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monkeypatch) -> None:
+    window.resize(1280, 800)
+    column(window)
+    monkeypatch.setattr(QGuiApplication, "mouseButtons", lambda: Qt.MouseButton.LeftButton)
+    docks = [window.panels.dock("setup"), window.panels.dock("live")]
+    window.resizeDocks(docks, [200, 500], Qt.Orientation.Vertical)
+    given, _ = column(window)
+    monkeypatch.undo()
+    find("advanced").expand(animate=False)
+    assert column(window)[0] == given
+    window.close()
+    assert window._settings.value("setup_sized_by_hand", False, bool) is True
+
+
+def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
+    qtbot, window, find
+) -> None:
+    field = find("field_critic_hidden")
+    field.setText("8, x")
+    assert not field.isVisible()
+    window.start_training()
+    assert window.banner.text.startswith("Critic layers: critic_hidden cannot be '8, x'")
+    qtbot.waitUntil(lambda: not field.visibleRegion().isEmpty())
+    assert window.focusWidget() is field
+
+
+def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
+    hidden = find("field_threads")
+    assert not hidden.isVisible()
+    find("advanced").expand(animate=False)
+    qtbot.waitUntil(lambda: hidden.isVisible() and hidden.height() > 10)
+
+
+def test_live_settings_say_whom_a_change_reaches(window, find) -> None:
+    assert find("last_change").text() == "What the next run begins with"
+    window.live.set_running(True)
+    assert find("last_change").text() == "Changes take effect at once"
+
+
+def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
+    qtbot, window, find, runs_dir
+) -> None:
+    make_run(runs_dir, created="2026-01-03T10:00:00+00:00")
+    for day in (1, 2):
+        run = make_run(
+            runs_dir, stopped=None, reached=700, created=f"2026-01-0{day}T10:00:00+00:00"
+        )
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: len(window.runs.model.rows) == 3)
+    assert not find("resume_button").isEnabled()
+    window.banner.link_activated.emit("runs")
+    assert [row.path for row in window.runs.view.chosen()] == [run.path.absolute()]
+    assert find("resume_button").isEnabled()

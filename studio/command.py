@@ -1,0 +1,104 @@
+"""A headless command run in a process of its own, with the object it prints at its end."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
+
+_END_MS = 2_000
+
+
+class Command(QObject):
+    """One command at a time; a new one drops the one before."""
+
+    answered = Signal(object)
+    """The object that the command printed with ``--json``."""
+    refused = Signal(str)
+    """The last thing it said where it printed none; empty if it said nothing."""
+    not_started = Signal(str)
+    """Why there is no process."""
+    progressed = Signal(str)
+    """A line it said on the way."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._process: QProcess | None = None
+        self._said = ""
+
+    @property
+    def busy(self) -> bool:
+        """True while an answer is waited for."""
+        return self._process is not None
+
+    @property
+    def process_id(self) -> int | None:
+        """The system's number of the process, if there is one."""
+        return None if self._process is None else int(self._process.processId())
+
+    def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """Start ``td3-studio`` with these words, and these variables besides the usual ones."""
+        self.cancel()
+        process = self._process = QProcess(self)
+        variables = QProcessEnvironment.systemEnvironment()
+        for name, value in (environment or {}).items():
+            variables.insert(name, value)
+        process.setProcessEnvironment(variables)
+        process.setProgram(sys.executable)
+        process.setArguments(["-m", "td3core", *words])
+        process.readyReadStandardError.connect(self._on_progress)
+        process.finished.connect(self._on_finished)
+        process.errorOccurred.connect(self._on_error)
+        process.start()
+
+    def cancel(self) -> None:
+        """End the process; nothing more is said of it."""
+        process, self._process, self._said = self._process, None, ""
+        if process is not None:
+            process.blockSignals(True)
+            process.kill()
+            process.waitForFinished(_END_MS)
+            process.deleteLater()
+
+    @Slot()
+    def _on_progress(self) -> None:
+        if self._process is not None:
+            lines = _text(self._process.readAllStandardError()).strip().splitlines()
+            if lines:
+                self._said = lines[-1]
+                self.progressed.emit(self._said)
+
+    @Slot()
+    def _on_error(self) -> None:
+        process = self._process
+        if process is not None and process.error() is QProcess.ProcessError.FailedToStart:
+            reason = process.errorString()
+            self.cancel()
+            self.not_started.emit(reason)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        self._on_progress()
+        found, said = _last_object(_text(process.readAllStandardOutput())), self._said
+        self.cancel()
+        if found is not None:
+            self.answered.emit(found)
+        else:
+            self.refused.emit(said.removeprefix("td3-studio: "))
+
+
+def _text(data: Any) -> str:
+    return bytes(data.data()).decode(errors="replace")
+
+
+def _last_object(text: str) -> dict[str, Any] | None:
+    lines = text.strip().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,221 @@
+"""Takes the pictures of the README anew: trains, tunes, kills, resumes and branches in the window.
+
+    python tests/pictures.py [FOLDER]
+
+takes about two minutes and writes light, dark, journal, resume and branch.png, each 1280 by 800.
+Nothing is staged: every curve comes from a training that went on meanwhile.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["SDL_VIDEODRIVER"] = "dummy"
+os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+
+from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
+from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
+
+from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
+from studio.main_window import MainWindow  # noqa: E402
+from studio.run_controller import RunState  # noqa: E402
+from td3core.runs import step_checkpoint  # noqa: E402
+
+ENV = "Pendulum-v1"
+PATIENCE_S = 180
+SETTLED_MS = 400
+
+
+class Photographer:
+    """Uses the window as a person would, and takes pictures of it."""
+
+    def __init__(self, window: MainWindow, folder: Path) -> None:
+        self.window, self._folder = window, folder
+
+    def wait(self, milliseconds: int) -> None:
+        loop = QEventLoop()
+        QTimer.singleShot(milliseconds, loop.quit)
+        loop.exec()
+
+    def until(self, happened: Callable[[], object]) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not happened():
+            if time.monotonic() > end:
+                raise TimeoutError("What the next picture shows did not come about.")
+            self.wait(20)
+
+    def find(self, name: str) -> QWidget:
+        found = self.window.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    def click(self, name: str) -> None:
+        self.find(name).click()
+
+    def step(self) -> int:
+        now = self.window.model.progress
+        return now.env_steps if now is not None and self.window.controller.busy else 0
+
+    def reach(self, step: int) -> None:
+        self.until(lambda: self.step() >= step)
+
+    def wear(self, theme: str) -> None:
+        if self.window._theme.name != theme:
+            self.window.switch_theme()
+
+    def point_at(self, step: float) -> None:
+        """Hold the mouse over a step."""
+        card = self.window.plots.card("plot_return")
+        card.hovered.emit(QPointF(step, 0.0))
+
+    def look_away(self) -> None:
+        self.window.plots.card("plot_return").hovered.emit(None)
+
+    def take(self, name: str) -> None:
+        self.wait(SETTLED_MS)
+        path = self._folder / f"{name}.png"
+        self.window.grab().save(str(path))
+        sys.stderr.write(f"{path} {path.stat().st_size / 1000:.0f} kB\n")
+
+    def idle(self) -> None:
+        self.until(lambda: self.window.controller.state is RunState.IDLE)
+
+
+def cut_short(runs: Path, seed: int, at: int) -> Path:
+    """Train beside the window, and kill the process at a checkpoint."""
+    words = ["train", ENV, "--seed", str(seed), "--runs-dir", str(runs)]
+    options = [
+        "--steps",
+        "12000",
+        "--set",
+        "checkpoint_interval=1000",
+        "--set",
+        "eval_interval=1000",
+    ]
+    before = set(runs.glob("*"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "td3core", *words, *options], cwd=ROOT, stderr=subprocess.DEVNULL
+    ) as process:
+        end = time.monotonic() + PATIENCE_S
+        made: list[Path] = []
+        while not made or not step_checkpoint(made[0], at).exists():
+            if time.monotonic() > end or process.poll() is not None:
+                raise TimeoutError("The run that was to be cut short did not come that far.")
+            time.sleep(0.02)
+            made = [path for path in runs.glob("*") if path not in before]
+        process.kill()
+    return made[0]
+
+
+def play_the_walker(by: Photographer) -> None:
+    """Let the bundled walker walk for some seconds."""
+    pane = by.window.replay
+    agents = files("resources") / "agents"
+    with as_file(agents / "BipedalWalker-v3.safetensors") as walker:
+        pane.checkpoints.select(walker)
+        pane.checkpoints.checkpoint_activated.emit(walker)
+    by.until(lambda: pane.view.image is not None)
+
+
+def train_and_tune(by: Photographer) -> Path:
+    """Take the first pictures of a run that learns while its settings are changed."""
+    window = by.window
+    by.find("env_combo").setCurrentText(ENV)
+    by.find("steps_spin").setValue(12_000)
+    by.find("field_eval_interval").setValue(1000)
+    by.find("field_checkpoint_interval").setValue(2000)
+    play_the_walker(by)
+    by.click("train_button")
+    by.reach(4_000)
+    by.find("spin_tau").setValue(0.01)
+    by.reach(5_500)
+    by.find("spin_exploration_noise").setValue(0.2)
+    by.reach(6_500)
+    by.wear("dark")
+    by.reach(8_500)
+    by.take("dark")
+    by.wear("light")
+    by.click("pause_button")
+    by.until(lambda: window.controller.state is RunState.PAUSED)
+    by.point_at(window.model.markers[0].env_steps)
+    by.take("journal")
+    by.look_away()
+    by.click("pause_button")
+    by.idle()
+    by.take("light")
+    assert window.model.run is not None
+    return window.model.run
+
+
+def resume(by: Photographer, run: Path) -> None:
+    """Go on with a run that was cut short, as the message about it proposes."""
+    window = by.window
+    window.runs.refresh()
+    by.until(lambda: len(window.runs.model.interrupted()) == 2)
+    window.banner.link_activated.emit("runs")
+    window.runs.view.choose([run.absolute()], run.absolute())
+    window.runs.deeds.resume_requested.emit(run)
+    by.until(lambda: window.controller.state is RunState.RUNNING)
+    by.reach(9_500)
+    by.point_at(next(note.env_steps for note in window.model.notes if note.event == "resume"))
+    by.take("resume")
+    by.look_away()
+    by.click("stop_button")
+    by.idle()
+
+
+def branch(by: Photographer, run: Path) -> None:
+    """Branch from a checkpoint half-way."""
+    window = by.window
+    by.wear("dark")
+    window.going_on.branch_with_half_rates(step_checkpoint(run, 6_000))
+    by.until(lambda: window.controller.state is RunState.RUNNING and window.model.run != run)
+    by.reach(9_500)
+    by.click("stop_button")
+    by.idle()
+    window.runs.refresh()
+    assert window.model.run is not None
+    started = window.model.run.absolute()
+    by.until(lambda: window.runs.proxy.find(started).isValid())
+    window.runs.view.choose([started], started)
+    window.runs.view.scrollTo(window.runs.proxy.find(started))
+    by.take("branch")
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "resources" / "pictures"
+    app = QApplication([])
+    with tempfile.TemporaryDirectory(prefix="td3-studio-pictures-") as name:
+        made = Path(name)
+        os.environ["TD3_STUDIO_PRESETS"] = str(made / "presets")
+        QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(made))
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        runs = made / "runs"
+        killed = cut_short(runs, seed=1, at=6_000)
+        cut_short(runs, seed=2, at=3_000)
+        window = build_window(runs)
+        window.show()
+        by = Photographer(window, folder)
+        by.wait(SETTLED_MS)
+        window.banner.hide()
+        try:
+            run = train_and_tune(by)
+            resume(by, killed)
+            branch(by, run)
+        finally:
+            window.leave()
+            by.idle()
+            by.wait(SETTLED_MS)
+    app.quit()
+
+
+if __name__ == "__main__":
+    main()

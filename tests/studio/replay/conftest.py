@@ -1,0 +1,65 @@
+"""Players and panes that leave nothing behind."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.replay import checkpoint_model
+from studio.replay.pane import ReplayPane
+from studio.replay.player import Player
+from td3core.envs import EnvInfo, check_env
+from tests.studio.replay.scenes import PENDULUM, SCRIPTED, write_agent
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    return write_agent(tmp_path / "agent.safetensors", check_env(PENDULUM))
+
+
+@pytest.fixture
+def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a function that writes an agent for one of the scripted environments."""
+    (tmp_path / "scripted_stage.py").write_text(SCRIPTED)
+    # A spawned process inherits the search path.
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name: str) -> Path:
+        info = EnvInfo(
+            env_id=f"scripted_stage:{name}",
+            obs_dim=1,
+            act_dim=1,
+            action_low=(-1.0,),
+            action_high=(1.0,),
+            max_episode_steps=None,
+            reward_threshold=None,
+        )
+        return write_agent(tmp_path / f"{name}.safetensors", info)
+
+    return write
+
+
+@pytest.fixture
+def player(qtbot: QtBot) -> Iterator[Player]:
+    made = Player()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
+    made = ReplayPane(tmp_path / "runs")
+    qtbot.addWidget(made)
+    made.resize(300, 560)
+    made.show()
+    yield made
+    made.close_player()
+
+
+@pytest.fixture
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the program come with one agent."""
+    monkeypatch.setattr(checkpoint_model, "files", lambda _: tmp_path / "resources")
+    folder = tmp_path / "resources" / "agents"
+    return write_agent(folder / "Pendulum-v1.safetensors", check_env(PENDULUM))

@@ -1,0 +1,157 @@
+"""The pane, as a person sees it."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from studio.replay import checkpoint_model
+from studio.replay.pane import ReplayPane
+from studio.replay.player import State
+from td3core.envs import check_env
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
+
+
+def click_row(qtbot: QtBot, pane: ReplayPane, path: Path) -> None:
+    view = pane.checkpoints.view
+    where = view.visualRect(pane.checkpoints.model.find(path)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_two_clicks_on_first_launch_show_a_bundled_agent_moving(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane
+) -> None:
+    pictures = watched(pane.player)
+    click_row(qtbot, pane, bundled)
+    qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len({pixels(p) for p in pictures}) >= 10, timeout=WAIT_MS)
+    assert pane.view.image is not None
+    assert pane.title.text() == "Pendulum-v1 · 50k"
+    assert pane.play_button.accessibleName() == "Pause"
+    shown = [label.text() for label in pane.findChildren(QLabel)]
+    assert f"step {pictures[-1].moment.step}" in shown
+    assert "episode 1" in shown
+
+
+def test_play_with_nothing_chosen_takes_the_bundled_agent(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane
+) -> None:
+    with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
+        qtbot.keyClick(pane.view, Qt.Key.Key_Space)
+    assert pane.player.path == bundled
+    assert pane.checkpoints.chosen() == bundled
+    assert pane.player.state is State.PLAYING
+    qtbot.keyClick(pane.checkpoints.view, Qt.Key.Key_Space)
+    assert pane.player.state is State.PAUSED
+
+
+def test_play_without_any_agent_says_how_to_get_one(
+    qtbot: QtBot, pane: ReplayPane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pane.checkpoints.model.clear_section(checkpoint_model.Section.BUNDLED)
+    qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
+    assert "no saved agent yet" in pane.message.text()
+    assert pane.player.state is State.EMPTY
+
+
+def test_enter_on_a_row_plays_it(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
+    pane.checkpoints.view.setCurrentIndex(pane.checkpoints.model.find(bundled))
+    with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
+        qtbot.keyClick(pane.checkpoints.view, Qt.Key.Key_Return)
+    assert pane.player.state is State.PLAYING
+
+
+def test_a_crash_offers_to_restart_the_renderer(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane
+) -> None:
+    load(qtbot, pane.player, bundled)
+    assert not pane.renderer_button.isVisible()
+    assert pane.player.pid is not None
+    with qtbot.waitSignal(pane.player.crashed, timeout=WAIT_MS):
+        os.kill(pane.player.pid, signal.SIGKILL)
+    assert pane.message.text().endswith("Training is not affected.")
+    assert pane.renderer_button.isVisible()
+    with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
+        qtbot.mouseClick(pane.renderer_button, Qt.MouseButton.LeftButton)
+    assert not pane.renderer_button.isVisible()
+    assert not pane.message.isVisible()
+
+
+def test_following_the_run_loads_what_it_saves_when_the_episode_is_over(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane, tmp_path: Path
+) -> None:
+    saved = tmp_path / "runs" / "run" / "checkpoints" / "step_000050000.safetensors"
+    write_agent(saved, check_env(PENDULUM))
+    load(qtbot, pane.player, bundled)
+    pane.set_current_run(saved.parent.parent)
+    pane.note_saved(saved, 50_000, 118.2)
+    assert pane.player.path == bundled
+    pane.follow_check.setChecked(True)
+    pane.speed_combo.setCurrentIndex(5)
+    pane.player.play()
+    pictures = watched(pane.player)
+    with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
+        pane.note_saved(saved, 50_000, 118.2)
+    assert any(picture.moment.over for picture in pictures)
+    assert pane.chip.text() == "time limit"
+    assert pane.checkpoints.chosen() == saved
+
+
+def test_a_hidden_pane_draws_nothing_and_goes_on_when_it_is_shown(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane
+) -> None:
+    load(qtbot, pane.player, bundled)
+    pane.player.play()
+    pane.hide()
+    assert pane.player.state is State.PAUSED
+    pane.show()
+    assert pane.player.state is State.PLAYING
+
+
+def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
+    load(qtbot, pane.player, bundled)
+    pictures = watched(pane.player)
+    qtbot.mouseClick(pane.step_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(pictures) == 1, timeout=WAIT_MS)
+    assert pictures[0].moment.step == 1
+    pane.speed_combo.setCurrentIndex(0)
+    assert pane.player.speed == 0.25
+    pane.seed_spin.setValue(5)
+    assert pane.player.seed == 5
+    qtbot.waitUntil(lambda: len(pictures) == 2, timeout=WAIT_MS)
+    assert pictures[1].moment.step == 0
+    qtbot.mouseClick(pane.restart_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(pictures) == 3, timeout=WAIT_MS)
+    assert pixels(pictures[1]) == pixels(pictures[2])
+
+
+def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPane) -> None:
+    size = pane.minimumSizeHint()
+    assert size.width() <= 300
+    assert size.height() <= 560
+    for name in ("restart_button", "play_button", "step_button", "speed_combo", "seed_spin"):
+        control = getattr(pane, name)
+        assert control.objectName() == f"replay_{name}"
+        assert control.accessibleName()
+        assert control.toolTip()
+
+
+def test_the_pane_asks_for_pictures_in_its_own_size(
+    qtbot: QtBot, pane: ReplayPane, agent: Path
+) -> None:
+    pane._load(agent)
+
+    def shown() -> QSize:
+        return pane.view.image.size() if pane.view.image else QSize()
+
+    def wanted() -> QSize:
+        return QSize(500, 500).scaled(pane.view.size(), Qt.AspectRatioMode.KeepAspectRatio)
+
+    qtbot.waitUntil(lambda: shown() == wanted(), timeout=WAIT_MS)
+    before = wanted()
+    pane.resize(pane.width() + 90, pane.height() + 70)
+    qtbot.waitUntil(lambda: wanted() != before and shown() == wanted(), timeout=WAIT_MS)

@@ -1,0 +1,175 @@
+"""What is played is what an evaluation measures, at the pace that was asked for."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSize
+from pytestqt.qtbot import QtBot
+
+from studio.replay.player import Player, State
+from studio.replay.ring import SLOTS
+from td3core import checkpoint
+from td3core.envs import check_env
+from td3core.evaluate import evaluate
+from tests.studio.replay.scenes import (
+    PENDULUM,
+    WAIT_MS,
+    endings,
+    load,
+    pixels,
+    watched,
+    write_agent,
+)
+
+
+def test_loading_shows_the_first_state_and_stands_still(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    pictures = watched(player)
+    load(qtbot, player, agent)
+    assert player.state is State.PAUSED
+    assert [picture.moment.step for picture in pictures] == [0]
+    assert pictures[0].image.width() == 500
+
+
+def test_playing_shows_thirty_different_pictures(qtbot: QtBot, player: Player, agent: Path) -> None:
+    pictures = watched(player)
+    player.set_speed(4.0)
+    load(qtbot, player, agent)
+    player.play()
+    assert player.state is State.PLAYING
+    qtbot.waitUntil(lambda: len({pixels(p) for p in pictures}) >= 30, timeout=WAIT_MS)
+
+
+def test_a_step_takes_one_step_and_shows_one_picture(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    load(qtbot, player, agent)
+    pictures = watched(player)
+    for _ in range(5):
+        player.step()
+    qtbot.waitUntil(lambda: len(pictures) >= 5, timeout=WAIT_MS)
+    assert [picture.moment.step for picture in pictures] == [1, 2, 3, 4, 5]
+    assert player.state is State.PAUSED
+
+
+def test_pausing_ends_the_pictures(qtbot: QtBot, player: Player, agent: Path) -> None:
+    pictures = watched(player)
+    player.set_speed(8.0)
+    load(qtbot, player, agent)
+    player.play()
+    qtbot.waitUntil(lambda: len(pictures) > 5, timeout=WAIT_MS)
+    player.pause()
+    assert player.state is State.PAUSED
+    before = len(pictures)
+    player.step()
+    player.step()
+    player.step()
+    # Had it played on, the last two steps would not follow one upon another.
+    qtbot.waitUntil(lambda: len(pictures) >= before + 3, timeout=WAIT_MS)
+    steps = [picture.moment.step for picture in pictures]
+    qtbot.waitUntil(
+        lambda: np.diff([p.moment.step for p in pictures][-3:]).tolist() == [1, 1], timeout=WAIT_MS
+    )
+    # What was still on its way when it paused, and the three steps.
+    assert len(pictures) <= before + SLOTS + 1 + 3, steps
+
+
+def test_the_pane_shows_the_very_episode_that_an_evaluation_measures(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    expected = evaluate(checkpoint.load(agent).policy(), PENDULUM, episodes=1, seed=7)
+    pictures = watched(player)
+    player.set_speed(8.0)
+    player.start_over(7)
+    load(qtbot, player, agent)
+    player.play()
+    first = endings(qtbot, pictures, 1)
+    assert expected is not None
+    assert first[0] == expected.returns[0]
+    pictures.clear()
+    player.start_over(7)
+    assert endings(qtbot, pictures, 1) == first
+    pictures.clear()
+    player.start_over(8)
+    assert endings(qtbot, pictures, 1) != first
+
+
+# Importing Box2D while warnings are errors ends the interpreter.
+@pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
+def test_every_episode_begins_in_a_fresh_world_as_in_an_evaluation(
+    qtbot: QtBot, player: Player, tmp_path: Path
+) -> None:
+    lander = write_agent(tmp_path / "lander.safetensors", check_env("LunarLanderContinuous-v3"))
+    policy = checkpoint.load(lander).policy()
+    expected = evaluate(policy, "LunarLanderContinuous-v3", episodes=3, seed=0)
+    pictures = watched(player)
+    player.set_speed(8.0)
+    load(qtbot, player, lander)
+    player.play()
+    assert expected is not None
+    assert tuple(endings(qtbot, pictures, 3)) == expected.returns
+    last = [picture for picture in pictures if picture.moment.over]
+    assert [picture.episode for picture in last[:3]] == [0, 1, 2]
+    assert last[0].moment.terminated
+
+
+def test_a_checkpoint_saved_by_the_run_can_wait_for_the_end_of_the_episode(
+    qtbot: QtBot, player: Player, agent: Path, staged: Callable[[str], Path]
+) -> None:
+    pictures = watched(player)
+    player.set_speed(8.0)
+    load(qtbot, player, agent)
+    player.play()
+    newer = staged("Sound-v0")
+    with qtbot.waitSignal(player.loaded, timeout=WAIT_MS) as said:
+        player.load(newer, at_episode_end=True)
+        assert player.state is State.PLAYING
+    assert said.args[0].path == newer
+    assert any(picture.moment.over for picture in pictures)
+    assert player.state is State.PLAYING
+
+
+def test_of_many_loads_in_a_row_the_last_one_stays(
+    qtbot: QtBot, player: Player, agent: Path, staged: Callable[[str], Path]
+) -> None:
+    said = []
+    player.loaded.connect(said.append)
+    last = staged("Sound-v0")
+    for path in (agent, last, agent, agent, last):
+        player.load(path)
+    qtbot.waitUntil(lambda: player.state is State.PAUSED, timeout=WAIT_MS)
+    assert player.path == last
+    assert [loaded.path for loaded in said] == [last]
+
+
+def test_pictures_may_change_their_size(
+    qtbot: QtBot, player: Player, staged: Callable[[str], Path]
+) -> None:
+    pictures = watched(player)
+    load(qtbot, player, staged("Growing-v0"))
+    for _ in range(6):
+        player.step()
+    qtbot.waitUntil(lambda: len(pictures) == 7, timeout=WAIT_MS)
+    assert [picture.image.height() for picture in pictures] == [20, 30, 40, 50, 60, 70, 80]
+    for picture in pictures:
+        line = picture.image.bytesPerLine()
+        assert pixels(picture)[line : line + 3] == bytes([picture.moment.step] * 3)
+
+
+def test_pictures_are_drawn_in_the_size_that_there_is_room_for(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    player.fit(QSize(300, 200))
+    pictures = watched(player)
+    load(qtbot, player, agent)
+    assert pictures[-1].image.size() == QSize(200, 200)
+    # It stands still, and is drawn again.
+    player.fit(QSize(120, 700))
+    qtbot.waitUntil(lambda: pictures[-1].image.size() == QSize(120, 120), timeout=WAIT_MS)
+    assert pictures[-1].moment == pictures[0].moment
+    player.close()
+    load(qtbot, player, agent)
+    assert pictures[-1].image.size() == QSize(120, 120)
