@@ -1,5 +1,6 @@
 """Entry point: no command opens the window, a command goes to the headless engine."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _open_window(arguments: list[str]) -> int:
+    # What is loaded now stays: looking through it for rubbish would only take time.
+    gc.disable()
     from studio.app import run
 
     try:

@@ -1,5 +1,6 @@
 """Starts the application: theme, crash hook, window."""
 
+import gc
 import signal
 import sys
 from importlib.resources import files
@@ -49,11 +50,18 @@ def run(runs_dir: Path | None = None) -> int:
     CrashHook(window).install()
     window.show()
     turns = _let_signals_in(window)
+    QTimer.singleShot(0, _collect_again)
     # After the first picture: loading torch takes a second of the interpreter's time.
     QTimer.singleShot(200, load_engine_in_background)
     status = app.exec()
     turns.stop()
     return status
+
+
+def _collect_again() -> None:
+    """Collect rubbish from now on, but not among what the launch has made."""
+    gc.freeze()
+    gc.enable()
 
 
 def _let_signals_in(window: MainWindow) -> QTimer:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
@@ -58,6 +58,9 @@ def facts_of(known: KnownEnv) -> str:
 class EnvPicker(QComboBox):
     """An editable list of environments by group. Any other name may be typed as well."""
 
+    wanted = Signal()
+    """The list is about to be seen."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._learnt: dict[str, str] = {}
@@ -75,6 +78,9 @@ class EnvPicker(QComboBox):
         found.setItemDelegate(delegate)
         found.setMinimumWidth(_LIST_WIDTH)
         self.setCompleter(completer)
+        editor = self.lineEdit()
+        assert editor is not None
+        editor.textEdited.connect(lambda _: self.wanted.emit())
         self._fill((), ())
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
@@ -87,6 +93,7 @@ class EnvPicker(QComboBox):
 
     def showPopup(self) -> None:  # noqa: N802
         """Open the list at the environment named in the field."""
+        self.wanted.emit()
         row = self.findText(self.currentText(), Qt.MatchFlag.MatchExactly)
         # Without a row the field would be cleared.
         if row >= 0:

@@ -12,7 +12,6 @@ from studio.env_picker import EnvPicker, facts_in_words
 from studio.labels import breakable, plain_label
 from studio.theme import Theme
 from td3core.catalogue import find_known
-from td3core.envs import registered_elsewhere
 
 _REMEMBERED = 12
 _NOTHING = ("", "")
@@ -33,6 +32,7 @@ class EnvSection(QWidget):
         self._args = args
         self._remembered: list[str] = []
         self._of_presets: list[str] = []
+        self._others: list[str] | None = None
         self.picker = EnvPicker()
         self._button = QToolButton()
         self._button.setObjectName("env_check_button")
@@ -68,6 +68,7 @@ class EnvSection(QWidget):
         self.picker.currentTextChanged.connect(self._show_facts)
         # Only what a person chose: a script, or a preset somebody sent, makes no environment.
         self.picker.activated.connect(self.look)
+        self.picker.wanted.connect(self._list_others)
         editor = self.picker.lineEdit()
         assert editor is not None
         editor.editingFinished.connect(self.look)
@@ -92,9 +93,17 @@ class EnvSection(QWidget):
     def show_environments(self, of_presets: Iterable[str]) -> None:
         """List what can be chosen; ``of_presets`` are environments a person has presets for."""
         self._of_presets = [env_id for env_id in of_presets if env_id]
-        self.picker.show_further(
-            [*self._remembered, *self._of_presets], sorted(registered_elsewhere())
-        )
+        self.picker.show_further([*self._remembered, *self._of_presets], self._others or ())
+
+    @Slot()
+    def _list_others(self) -> None:
+        """List what other packages have registered as well, once the list is to be seen."""
+        if self._others is None:
+            # Not at the top: Gymnasium would add to the time that the window takes to show.
+            from td3core.envs import registered_elsewhere
+
+            self._others = sorted(registered_elsewhere())
+            self.show_environments(self._of_presets)
 
     def show_remembered(self, env_ids: Iterable[str]) -> None:
         """List environments that were trained on before, the latest first."""

@@ -100,6 +100,7 @@ class PlotGrid(QWidget):
         super().__init__(parent)
         self._model = model
         self._cards: dict[str, PlotCard] = {}
+        self._theme: Theme | None = None
         self._following = True
         self._end: float | None = None
         """Where the x axis ends; None lets it fit the curves closely."""
@@ -149,6 +150,9 @@ class PlotGrid(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Draw in the colours of a theme."""
+        if theme == self._theme:
+            return
+        self._theme = theme
         for card in self._cards.values():
             card.set_theme(theme)
         self._redraw_later()

@@ -6,10 +6,11 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-import qtawesome
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
+
+from studio.icons import icon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +45,9 @@ class Theme:
         """
         colour = colour or self.text
         # The colour of disabled icons has to be given, or they look enabled.
-        found: QIcon = qtawesome.icon(
-            f"mdi6.{name}",
-            color=colour,
-            color_disabled=self.muted,
-            color_selected=selected or colour,
+        return icon(
+            name, color=colour, color_disabled=self.muted, color_selected=selected or colour
         )
-        return found
 
     def on_panel(self, colour: QColor, alpha: float) -> QColor:
         """Return how ``colour`` looks on a panel with this opacity, 0 to 1, as an opaque colour.

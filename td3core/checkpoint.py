@@ -21,10 +21,10 @@ from safetensors.numpy import save as serialise
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.env_choice import EnvChoice
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RequestError, brief
-from td3core.evaluate import Evaluation
 from td3core.files import write_atomically
+from td3core.measured import Evaluation
 from td3core.normalise import Normaliser
 from td3core.policy import Policy
 

@@ -18,7 +18,7 @@ from td3core.cli_train import AsJson, RunsDir, branch, console, resume, train, v
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
-    from td3core.evaluate import Evaluation
+    from td3core.measured import Evaluation
 
 WRONG_REQUEST = 2
 

@@ -16,8 +16,9 @@ from td3core.catalogue import find_known
 from td3core.config import RunConfig
 from td3core.env_choice import EnvChoice
 from td3core.env_conformance import gymnasium_complaints
+from td3core.env_info import EnvInfo
 from td3core.env_trial import FaultError, Played, play
-from td3core.envs import EnvInfo, check_env, make_env
+from td3core.envs import check_env, make_env
 from td3core.errors import RequestError
 from td3core.events import Warned
 from td3core.simulators import quiet_while_bare

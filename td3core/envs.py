@@ -5,7 +5,6 @@ import importlib
 import os
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -18,36 +17,15 @@ from numpy.typing import NDArray
 from td3core import simulators
 from td3core.catalogue import KNOWN, find_known
 from td3core.env_choice import EnvChoice
+from td3core.env_info import EnvInfo, Floats
 from td3core.errors import RequestError
 from td3core.settings import unknown_name
 
 # Its warnings (old versions, odd render modes) would be printed anew for every episode.
 gym.logger.min_level = gym.logger.ERROR
 
-Floats = NDArray[np.float32]
-
 DEFAULT_FPS = 30
 """Frames per second of an environment that does not say."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvInfo:
-    """Sizes and bounds of an environment, as an agent needs them."""
-
-    env_id: str
-    obs_dim: int
-    act_dim: int
-    action_low: tuple[float, ...]
-    action_high: tuple[float, ...]
-    max_episode_steps: int | None
-    reward_threshold: float | None
-    args: str = ""
-    """What it was made with (see :class:`~td3core.env_choice.EnvChoice`)."""
-
-    @property
-    def choice(self) -> EnvChoice:
-        """How to make it again."""
-        return EnvChoice(self.env_id, self.args)
 
 
 class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):

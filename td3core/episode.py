@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
-from td3core.envs import AgentView, EnvInfo, Floats, make_env
+from td3core.env_info import EnvInfo, Floats
+from td3core.envs import AgentView, make_env
 from td3core.errors import RunError
 from td3core.randomness import Purpose, episode_seed
 

@@ -17,7 +17,8 @@ from td3core.checkpoint import Checkpoint
 from td3core.child import Child
 from td3core.config import RunConfig
 from td3core.env_choice import EnvChoice
-from td3core.evaluate import Evaluation, evaluate
+from td3core.evaluate import evaluate
+from td3core.measured import Evaluation
 from td3core.policy import Policy
 
 _POLL_S = 0.05

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
-from td3core.evaluate import success_of
+from td3core.measured import success_of
 
 
 class Phase(StrEnum):

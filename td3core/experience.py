@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.agent import TD3
 from td3core.config import RunConfig
-from td3core.envs import EnvInfo, Floats
+from td3core.env_info import EnvInfo, Floats
 from td3core.events import EpisodeEnded
 from td3core.exploration import Exploration
 from td3core.fleet import Fleet, Slot

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from td3core.config import Tunables
-from td3core.envs import Floats
+from td3core.env_info import Floats
 from td3core.fleet import Slot
 from td3core.policy import Policy
 

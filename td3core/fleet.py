@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig
-from td3core.envs import EnvInfo, Floats
+from td3core.env_info import EnvInfo, Floats
 from td3core.episode import Start
 from td3core.errors import RunError
 from td3core.randomness import Purpose, generator, generator_state, restore_generator

@@ -12,9 +12,9 @@ import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
 from td3core.errors import RequestError, RunError
-from td3core.evaluate import Evaluation
 from td3core.evaluations import Evaluations
 from td3core.events import Evaluated, Warned
+from td3core.measured import Evaluation
 from td3core.pace import Pace
 from td3core.recorder import Recorder
 from td3core.runs import RunDirectory

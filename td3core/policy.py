@@ -5,13 +5,16 @@ agree bit for bit, and the processes that only act need no torch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.envs import AgentView
 from td3core.normalise import Normaliser
+
+if TYPE_CHECKING:
+    # It brings Gymnasium along, which the window does without until something is played.
+    from td3core.envs import AgentView
 
 Floats = NDArray[np.float32]
 
@@ -74,7 +77,7 @@ class Moment(NamedTuple):
         return self.terminated or self.truncated
 
 
-def rollout(env: AgentView, policy: Policy, seed: int) -> Iterator[Moment]:
+def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[Moment]:
     """Play one noise-free episode, one step for each value taken from the iterator."""
     obs, _ = env.reset(seed=seed)
     step, total, over = 0, 0.0, False

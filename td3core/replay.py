@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RequestError
 
 Floats = NDArray[np.float32]

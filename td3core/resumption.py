@@ -7,7 +7,7 @@ from pathlib import Path
 from td3core import checkpoint, journal
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.journal import Change
 from td3core.runs import RunDirectory

@@ -21,9 +21,9 @@ from td3core import files, journal, records
 from td3core.checkpoint import SCHEMA, SUFFIX, now
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
-from td3core.evaluate import Evaluation
 from td3core.events import TRAINING_COLUMNS
 from td3core.files import GrowingFile, make_folder, sync_folder, write_atomically
+from td3core.measured import Evaluation
 from td3core.records import Ending, Notes, Parent
 from td3core.tables import Table, keep_rows, number, read_last_row, read_table
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.agent import TD3
-from td3core.envs import Floats
+from td3core.env_info import Floats
 from td3core.errors import RunError
 from td3core.events import METRICS
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.envs import EnvInfo, Floats
+from td3core.env_info import EnvInfo, Floats
 from td3core.episode import Episode, Start
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from td3core.child import Child
-from td3core.envs import EnvInfo, check_env
+from td3core.env_info import EnvInfo
+from td3core.envs import check_env
 from td3core.episode import Start
 from td3core.errors import RequestError, RunError, traceback_of
 from td3core.stepping import Board, Stepper

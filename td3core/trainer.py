@@ -13,7 +13,7 @@ from td3core.agent import TD3
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import Tunables
 from td3core.control import Control
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RunError
 from td3core.events import (
     Ended,

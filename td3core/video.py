@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from td3core.checkpoint import Checkpoint
 from td3core.envs import DEFAULT_FPS, frame_of, make_env
 from td3core.errors import RequestError
-from td3core.evaluate import Evaluation, evaluation_of
+from td3core.evaluate import evaluation_of
+from td3core.measured import Evaluation
 from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed
 

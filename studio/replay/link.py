@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
 
-from studio.replay import protocol, render_process
+from studio.replay import protocol
 from studio.replay.ring import CHANNELS, RingReader
 from td3core.policy import Moment
 
@@ -48,6 +48,9 @@ class Link:
         Raises:
             OSError: the system has no room for another one.
         """
+        # Not at the top: it brings Gymnasium along, which the window need not wait for.
+        from studio.replay import render_process
+
         # Spawned, not forked: a fork would copy the locks of a process with many threads.
         context = multiprocessing.get_context("spawn")
         # Short: macOS allows thirty characters for the name of a block.

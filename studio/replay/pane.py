@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import qtawesome
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QHideEvent, QIcon, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.fields import keep_off_the_edge
+from studio.icons import icon
 from studio.labels import breakable, plain_tip
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.checkpoint_model import short_steps
@@ -270,8 +270,7 @@ class ReplayPane(QWidget):
         self.message.setVisible(bool(text))
 
     def _icon(self, name: str) -> QIcon:
-        icon: QIcon = qtawesome.icon(f"mdi6.{name}", color=self._icon_colour)
-        return icon
+        return icon(name, color=self._icon_colour)
 
     # Qt -----------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core import checkpoint
-from td3core.envs import DEFAULT_FPS, AgentView, Floats, frame_of, make_env
+from td3core.env_info import Floats
+from td3core.envs import DEFAULT_FPS, AgentView, frame_of, make_env
 from td3core.errors import RequestError
 from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed

@@ -12,11 +12,11 @@ from td3core import checkpoint
 from td3core.agent import TD3
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.control import Control
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RequestError
-from td3core.evaluate import Evaluation
 from td3core.events import Ended, Event, Failed
 from td3core.loop import train
+from td3core.measured import Evaluation
 from td3core.replay import Batch
 from tests.scripted import STEPS
 

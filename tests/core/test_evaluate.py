@@ -3,7 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core.evaluate import Evaluation, evaluate, success_of
+from td3core.evaluate import evaluate
+from td3core.measured import Evaluation, success_of
 from td3core.policy import Policy
 from td3core.randomness import Purpose, episode_seed
 from tests.scripted import STEPS, Script

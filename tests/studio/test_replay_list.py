@@ -14,9 +14,9 @@ from studio.replay.checkpoint_model import CheckpointModel, short_steps
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 from td3core.errors import RequestError
-from td3core.evaluate import Evaluation
+from td3core.measured import Evaluation
 from td3core.runs import EVALUATION_COLUMNS, RunDirectory
 
 # Qt's off-screen platform says so for every window with a smallest size.

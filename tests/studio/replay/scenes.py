@@ -11,7 +11,7 @@ from studio.replay.player import Player
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
-from td3core.envs import EnvInfo
+from td3core.env_info import EnvInfo
 
 PENDULUM = "Pendulum-v1"
 
