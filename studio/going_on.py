@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.branch_dialog import BranchDialog
 from studio.errand import Errand
 from studio.going_on_dialogs import MoreStepsDialog, RepeatDialog
 from studio.recorded import Curves, Recorded, read_past, read_recorded
@@ -84,6 +83,9 @@ class GoingOn(QObject):
         header = self._header(checkpoint)
         if header is None:
             return
+        # Not at the top: with all that a branch needs, it would make the window wait.
+        from studio.branch_dialog import BranchDialog
+
         dialog = BranchDialog(header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._branch(checkpoint, dialog.values())
