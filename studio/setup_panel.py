@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt import QCollapsible
 
+from studio.collapsible import Collapsible
 from studio.disk_line import DiskLine
 from studio.env_section import EnvSection
 from studio.fields import Field, guard_wheel, make_field
@@ -35,8 +35,6 @@ WELCOME = (
     " the walker takes under an hour. Or watch a bundled agent first, on the right."
 )
 
-_NO_LIMIT = 2**24 - 1
-"""Qt's largest size of a widget."""
 _USUAL_NAME = 20
 _COMBO_FRAME = 36
 """Pixels of a list of choices beside its text: arrow, edge and padding."""
@@ -158,13 +156,7 @@ class SetupPanel(QWidget):
         layout.addWidget(self._menu)
         return row
 
-    def _advanced(self) -> QCollapsible:
-        box = self._advanced_box = QCollapsible("Advanced")
-        box.setObjectName("advanced")
-        box.setDuration(0)
-        for layout in (box.layout(), box.content().layout()):
-            if layout is not None:
-                layout.setContentsMargins(0, 2, 0, 0)
+    def _advanced(self) -> Collapsible:
         page = QWidget()
         form = make_form()
         page.setLayout(form)
@@ -174,25 +166,16 @@ class SetupPanel(QWidget):
                 form.addRow(self._fields[name].widget)
             elif name not in _OWN_PLACE:
                 form.addRow(setting_label(spec(RunConfig, name)), self._fields[name].widget)
-        box.addWidget(page)
-
-        def show(shown: bool) -> None:
-            # The box only squeezes it: keys would go through fields that nobody sees.
-            page.setVisible(shown)
-            if shown:
-                box.content().setMaximumHeight(_NO_LIMIT)
-
-        show(False)
-        box.toggled.connect(show)
-        return box
+        self._advanced_box = Collapsible("Advanced", page)
+        self._advanced_box.setObjectName("advanced")
+        return self._advanced_box
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
         self.environment.set_theme(theme)
         self._make_room()
         self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
-        self._advanced_box.setExpandedIcon(theme.icon("chevron-down"))
-        self._advanced_box.setCollapsedIcon(theme.icon("chevron-right"))
+        self._advanced_box.set_theme(theme)
 
     def _make_room(self) -> None:
         """Keep room for the usual names; a longer one may be cut."""
@@ -227,7 +210,7 @@ class SetupPanel(QWidget):
         if field is None:
             return problem
         if name not in _OWN_PLACE:
-            self._advanced_box.expand(animate=False)
+            self._advanced_box.expand()
         field.widget.setFocus()
         self.pointed_out.emit(field.widget)
         return f"{spec(RunConfig, name).label}: {problem}"

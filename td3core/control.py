@@ -27,7 +27,7 @@ class Control:
     """
 
     _BREATH_S = 100e-6
-    _BETWEEN_BREATHS_S = 2e-3
+    _BETWEEN_BREATHS_S = 1e-3
 
     def __init__(self, *, shares_interpreter: bool = False) -> None:
         """``shares_interpreter``: another thread, a window say, needs its turns of Python too."""

@@ -400,11 +400,11 @@ def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, win
     assert column(window)[0] < whole
     find("env_combo").setCurrentText("BipedalWalker-v3")
     assert column(window)[0] == whole
-    find("advanced").expand(animate=False)
+    find("advanced").expand()
     setup, live = column(window)
     assert setup > whole + 50
     assert live >= 200
-    find("advanced").collapse(animate=False)
+    find("advanced").collapse()
     assert column(window)[0] == whole
 
 
@@ -416,7 +416,7 @@ def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monk
     window.resizeDocks(docks, [200, 500], Qt.Orientation.Vertical)
     given, _ = column(window)
     monkeypatch.undo()
-    find("advanced").expand(animate=False)
+    find("advanced").expand()
     assert column(window)[0] == given
     window.close()
     assert window._settings.value("setup_sized_by_hand", False, bool) is True
@@ -437,7 +437,7 @@ def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
 def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
     hidden = find("field_threads")
     assert not hidden.isVisible()
-    find("advanced").expand(animate=False)
+    find("advanced").expand()
     qtbot.waitUntil(lambda: hidden.isVisible() and hidden.height() > 10)
 
 
