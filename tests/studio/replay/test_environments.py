@@ -11,9 +11,7 @@ from td3core.env_choice import EnvChoice
 from td3core.envs import check_env
 from td3core.evaluate import evaluate
 from tests.core.test_pybullet import WALKER, needs_pybullet
-from tests.studio.test_replay import endings, load, player, watched, write_agent
-
-__all__ = ["player"]
+from tests.studio.replay.scenes import endings, load, watched, write_agent
 
 
 @pytest.mark.parametrize(
