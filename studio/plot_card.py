@@ -1,17 +1,15 @@
 """One plot on a card: title, legend, read-out, export."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QTextDocumentFragment
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -26,6 +24,7 @@ from studio.legend import Legend
 from studio.past_curves import PastCurves, dress
 from studio.plot_export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plot_items import Level, ShortAxis, stripes
+from studio.readout import Readout
 from studio.run_model import Marker
 from studio.series import Numbers, Series
 from studio.theme import Theme
@@ -95,18 +94,12 @@ class PlotCard(QWidget):
         self.level = Level()
         self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
         self.notes = pg.VTickGroup(yrange=(0.0, _NOTE_HEIGHT))
-        self._hair = pg.InfiniteLine(angle=90, movable=False)
-        self._hair.hide()
         # A goal far above what is reached must not squeeze the curves to the bottom.
         self.plot.addItem(self.level, ignoreBounds=True)
         self.plot.addItem(self.marks, ignoreBounds=True)
         self.plot.addItem(self.notes, ignoreBounds=True)
-        self.plot.addItem(self._hair, ignoreBounds=True)
         self._legend = Legend(about)
-        self._readout = QLabel(self.plot)
-        self._readout.setProperty("role", "readout")
-        self._readout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._readout.hide()
+        self._readout = Readout(self.plot)
         self._build(title, about, log_button)
 
     def _make_plot(self, name: str, title: str) -> pg.PlotWidget:
@@ -267,7 +260,7 @@ class PlotCard(QWidget):
         self._past.set_theme(theme)
         self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
         self.notes.setPen(pg.mkPen(theme.muted, width=1))
-        self._hair.setPen(pg.mkPen(theme.muted, width=1))
+        self._readout.set_theme(theme)
         self.level.set_colour(theme.muted)
         for button, icon in self._tools.items():
             button.setIcon(theme.icon(icon, theme.muted))
@@ -295,42 +288,19 @@ class PlotCard(QWidget):
         remarks: Sequence[str] = (),
     ) -> None:
         """Show the crosshair at ``x``, and beside it the values there."""
-        self._hair.setPos(x)
-        self._hair.show()
-        lines = [f"<b>step {max(x, 0):,.0f}</b>"]
-        lines += [
-            f'<span style="color:{getattr(self._theme, curve.colour)}">●</span>'
-            f" {curve.label} {value:.4g}"
-            for curve, value in values
-            if math.isfinite(value)
-        ]
-        lines += map(escape, remarks)
-        if marker is not None:
-            lines.append(f'<span style="color:{self._theme.marker}">┊</span> {escape(marker.text)}')
-        self._readout.setText("<br>".join(lines))
-        self._readout.adjustSize()
-        self._readout.move(self._beside_the_hair())
-        self._readout.show()
+        theme = self._theme
+        read = [(curve.label, getattr(theme, curve.colour), value) for curve, value in values]
+        change = None if marker is None else (marker.text, theme.marker)
+        self._readout.show_at(x, read, remarks, change)
 
     @property
     def readout(self) -> str:
         """What is read at the crosshair, as plain text; empty without one."""
-        if self._readout.isHidden():
-            return ""
-        return QTextDocumentFragment.fromHtml(self._readout.text()).toPlainText()
-
-    def _beside_the_hair(self) -> QPoint:
-        """Return where the read-out hides neither the crosshair nor leaves the plot."""
-        hair = int(self.plot.getViewBox().mapViewToDevice(QPointF(self._hair.x(), 0)).x())
-        left = hair + 8
-        if left + self._readout.width() > self.plot.width() - 4:
-            left = hair - 8 - self._readout.width()
-        return QPoint(max(left, 4), 6)
+        return self._readout.plain
 
     def clear_readout(self) -> None:
         """Hide the crosshair and what was read there."""
-        self._hair.hide()
-        self._readout.hide()
+        self._readout.clear_all()
 
     @Slot(object)
     def _on_mouse(self, position: QPointF) -> None:

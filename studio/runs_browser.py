@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QProgressBar,
     QVBoxLayout,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.errand import Errand
+from studio.labels import ElidedLabel
 from studio.runs_deeds import RunDeeds
 from studio.runs_model import RunsModel
 from studio.runs_proxy import RunsProxy
@@ -66,7 +66,7 @@ class RunsBrowser(QWidget):
         self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(320)
-        self._count = QLabel()
+        self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
         self._count.setProperty("role", "muted")
         self._reading = QProgressBar()
@@ -202,7 +202,7 @@ class RunsBrowser(QWidget):
             self._count.setText(f"{found}{count:,} run{'' if count == 1 else 's'}")
             self._place.show_hint(f"No run matches “{wanted}”." if nothing_found else "")
         else:
-            self._count.clear()
+            self._count.setText("")
             self._place.show_hint(_NO_RUNS if self._read_once else "Reading…")
 
     # Qt -----------------------------------------------------------------------------------------

@@ -128,6 +128,21 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
 
 
+def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> None:
+    window.show_runs()
+    before = window.minimumSizeHint().width()
+    for seed in range(12):
+        make_run(runs_dir, seed=seed)
+    read_again(qtbot, window.runs)
+    window.runs.search.setText("seed")
+    window.runs.deeds.reading_changed.emit(True)
+    for _ in range(3):
+        QApplication.processEvents()
+    assert window.runs._reading.isVisible()
+    assert window.runs._count.shown == "12 of 12 runs"
+    assert window.minimumSizeHint().width() == before
+
+
 def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
     qtbot, window, find, runs_dir
 ) -> None:
