@@ -113,6 +113,8 @@ class PlotCard(QWidget):
             axis = plot.getAxis(side)
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
+            # Its grid lies below the curves.
+            axis.setZValue(-1)
             (axis.setWidth if side == "left" else axis.setHeight)(size)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
         # The plot's own fitting would lay out the axes anew with every point.

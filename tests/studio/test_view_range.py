@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from studio.plot_items import ShortAxis
@@ -93,6 +94,24 @@ def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
     colours = {pen.color().name(QColor.NameFormat.HexArgb) for pen, _, _ in ticks}
     assert len(colours) > 1
     assert all(colour.startswith("#ff") for colour in colours)
+
+
+def test_no_grid_line_cuts_through_a_curve(qtbot, window):
+    feed(window, 1000)
+    drawn(qtbot, window, 1000)
+    card = window.plots.card("plot_actor_loss")
+    window.show()
+    qtbot.waitUntil(lambda: card.plot.getAxis("left").opacity() == 1.0)
+    curve, box = card.plot.getPlotItem().listDataItems()[0], card.plot.getViewBox()
+    seen = card.plot.grab().toImage()
+    colour = curve.opts["pen"].color().name()
+    ends = (box.mapViewToDevice(QPointF(x, curve.yData[0])) for x in curve.xData[[0, -1]])
+    first, last = (round(point.x()) for point in ends)
+    columns = range(first + 2, last - 1)
+    assert len(columns) > 100
+    assert set(curve.yData) == {curve.yData[0]}, "a level curve crosses every upright grid line"
+    for x in columns:
+        assert colour in {seen.pixelColor(x, y).name() for y in range(seen.height())}
 
 
 def test_a_translucent_colour_and_the_opaque_one_for_it_look_the_same(qapp):
