@@ -101,6 +101,8 @@ def detail_of(row: RunRow) -> str:
         return ""
     variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
     parts = [f"seed {found.seed}", PLUS.join(variant) or _PLAIN]
+    if found.parent is not None:
+        parts.append(f"from {about_steps(found.parent.env_steps)}")
     return " · ".join([found.env, *parts] if found.name else parts)
 
 

@@ -21,12 +21,12 @@ from studio.runs_proxy import RunsProxy
 from studio.runs_scan import RunRow
 
 _WIDTHS = {
-    Column.RUN: 244,
-    Column.STATE: 108,
-    Column.LAST: 72,
-    Column.BEST: 72,
+    Column.RUN: 240,
+    Column.STATE: 104,
+    Column.LAST: 68,
+    Column.BEST: 68,
     Column.STEPS: 98,
-    Column.STARTED: 104,
+    Column.STARTED: 102,
     Column.DURATION: 70,
     Column.SEED: 44,
     Column.PRESET: 130,

@@ -282,14 +282,16 @@ def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) 
 def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
     make_run(runs_dir, seed=4, name="W" * 300)
+    make_run(runs_dir, seed=5, first=500, parent=("gone", 500))
     read_again(qtbot, browser)
-    cells = [browser.proxy.index(number, Column.RUN) for number in range(2)]
+    cells = [browser.proxy.index(number, Column.RUN) for number in range(3)]
     assert {cell.data(DETAIL) for cell in cells} == {
+        "seed 5 · TD3 · from 500",
         "seed 3 · DDPG",
         "Pendulum-v1 · seed 4 · TD3",
     }
     browser.search.setText("ddpg seed 3")
-    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 3 runs"
 
 
 def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_dir) -> None:
@@ -349,9 +351,14 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
         browser.resize(width, 250)
         qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
         assert not view.horizontalScrollBar().isVisible()
-        assert view.columnWidth(Column.RUN) >= 250
+        assert view.columnWidth(Column.RUN) >= 240
     assert not view.isColumnHidden(Column.BEST)
     assert not view.isColumnHidden(Column.STARTED)
+    # As wide as beside the other panels of a window of 1280 pixels, with a scroll bar.
+    browser.resize(638, 250)
+    assert not view.isColumnHidden(Column.STEPS)
+    for column, text in ((Column.BEST, "-1,804.6"), (Column.STEPS, "11.2k of 300k")):
+        assert view.fontMetrics().horizontalAdvance(text) + 12 <= view.columnWidth(column)
     browser.resize(1400, 250)
     assert not any(view.isColumnHidden(column) for column in Column)
 
