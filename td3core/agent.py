@@ -14,6 +14,7 @@ from torch import Tensor
 
 from td3core.config import RunConfig, Tunables
 from td3core.cuda_graphs import Graphs
+from td3core.env_info import Floats
 from td3core.events import METRICS
 from td3core.learner import Learner
 from td3core.networks import Pass
@@ -33,7 +34,7 @@ class TD3:
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
         self._config = config
-        device = torch.device(config.device)
+        self.device = device = torch.device(config.device)
         source = generator(config.seed, Purpose.NETWORK_INIT)
         names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
         actor = (obs_dim, *config.actor_hidden, act_dim)
@@ -80,7 +81,7 @@ class TD3:
 
     # The algorithm ------------------------------------------------------------------------------
 
-    def update(self, batch: Batch) -> None:
+    def update(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
         """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""
         self.updates += 1
         moves_actor = self.updates % self.tunables.policy_delay == 0
@@ -131,7 +132,7 @@ class TD3:
         self.actor.step()
         self._tally.add_actor(q1)
 
-    def _load(self, batch: Batch) -> None:
+    def _load(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
         if len(batch.reward) != self._work.size:
             self._work = Work(self._config, self.actor, self.critics, len(batch.reward))
             self._graphs = Graphs(self._improve) if self._graphs else None
@@ -197,9 +198,13 @@ class Work:
         self.critic_targets = Pass(critics.target, config.critic_activation, size)
         self.q1 = Pass(critics.online, config.critic_activation, size, members=1)
 
-    def load(self, batch: Batch, noise: NDArray[np.float32]) -> None:
+    def load(self, batch: Batch[Floats] | Batch[Tensor], noise: Floats) -> None:
         """Take in a batch, and N(0, 1) noise of the shape of its actions."""
         parts = (batch.obs, batch.action, batch.next_obs, noise, batch.reward, batch.terminated)
+        if isinstance(batch.obs, Tensor):
+            there = [torch.as_tensor(part, device=self.rows.device) for part in parts]
+            torch.cat(there, 1, out=self.rows)
+            return
         tensors = [torch.from_numpy(part) for part in parts]
         if self.rows.is_cuda:
             # What was sent before has to have left its place.

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from td3core.agent import TD3
 from td3core.config import RunConfig
+from td3core.device_memory import DeviceMemory, fits
 from td3core.env_info import EnvInfo, Floats
 from td3core.events import EpisodeEnded
 from td3core.exploration import Exploration
@@ -32,6 +34,9 @@ class Experience:
         """Observations and the actions drawn for them, until all environments have taken these. One
         that fails leaves them: whoever goes on from there must not draw again."""
         self._sampling = generator(config.seed, Purpose.REPLAY)
+        # Statistics of observations move on, and are kept here.
+        copied = self._normaliser is None and fits(memory, agent.device)
+        self._there = DeviceMemory(memory, agent.device) if copied else None
         policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(fleet.slots, policy, info.act_dim, noise)
 
@@ -66,9 +71,12 @@ class Experience:
         require_sound_actions(actions, env_steps)
         return obs, actions
 
-    def sample(self) -> Batch:
-        """Draw the batch of one update."""
-        batch = self._memory.sample(self._sampling, self._agent.tunables.batch_size)
+    def sample(self) -> Batch[Floats] | Batch[Tensor]:
+        """Draw the batch of one update, on the agent's device if all of the memory fits there."""
+        count = self._agent.tunables.batch_size
+        if self._there is not None:
+            return self._there.sample(self._sampling, count)
+        batch = self._memory.sample(self._sampling, count)
         normalise = self._normaliser
         if normalise is None:
             return batch

@@ -2,7 +2,8 @@
 
 import math
 import os
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,18 @@ def physical_memory() -> float:
         return math.inf
 
 
-class Batch(NamedTuple):
+A = TypeVar("A")
+"""Rows of numbers: an array, or a tensor on the device that learns from them."""
+
+
+class Batch(NamedTuple, Generic[A]):
     """Transitions side by side; ``terminated`` is 1 where the next state has no value."""
 
-    obs: Floats  # (batch, obs_dim)
-    action: Floats  # (batch, act_dim)
-    reward: Floats  # (batch, 1)
-    next_obs: Floats  # (batch, obs_dim)
-    terminated: Floats  # (batch, 1)
+    obs: A  # (batch, obs_dim)
+    action: A  # (batch, act_dim)
+    reward: A  # (batch, 1)
+    next_obs: A  # (batch, obs_dim)
+    terminated: A  # (batch, 1)
 
 
 class ReplayBuffer:
@@ -69,15 +74,19 @@ class ReplayBuffer:
         row[n + a + 1 : -1], row[-1] = next_obs, terminated
         self.stored += 1
 
-    def sample(self, source: np.random.Generator, count: int) -> Batch:
+    def sample(self, source: np.random.Generator, count: int) -> Batch[Floats]:
         """Draw ``count`` stored transitions uniformly, with replacement."""
+        return self.columns(self.rows[self.draw(source, count)])
+
+    def draw(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """Draw where ``count`` stored transitions lie in ``rows``, uniformly, with replacement."""
         if not self.size:
             raise ValueError("cannot sample from an empty replay memory")
         drawn = source.integers(0, self.size, size=count)
         # The newest transition of that place in a ring of ``capacity`` rows.
         newest = self.stored - 1
-        number = newest - (newest - drawn) % self.capacity
-        return self._columns(self.rows[number % len(self.rows)])
+        number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
+        return number % len(self.rows)
 
     def actions(self, numbers: NDArray[np.int64]) -> Floats:
         """Return the actions (n, act_dim) of transitions by number, 0 for the first ever stored.
@@ -88,18 +97,15 @@ class ReplayBuffer:
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
             raise IndexError("these transitions are not in the replay memory")
-        return self._columns(self.rows[numbers % len(self.rows)]).action
+        return self.columns(self.rows[numbers % len(self.rows)]).action
 
-    def _columns(self, rows: Floats) -> Batch:
+    def columns(self, rows: A) -> Batch[A]:
         """Name the parts of rows (batch, width), without copying."""
         n, a = self._obs_dim, self._act_dim
-        return Batch(
-            obs=rows[..., :n],
-            action=rows[..., n : n + a],
-            reward=rows[..., n + a : n + a + 1],
-            next_obs=rows[..., n + a + 1 : 2 * n + a + 1],
-            terminated=rows[..., 2 * n + a + 1 :],
-        )
+        ends = (0, n, n + a, n + a + 1, 2 * n + a + 1, 2 * n + a + 2)
+        # An array and a tensor are cut alike, which no type says.
+        cut: Any = rows
+        return Batch(*(cut[..., begin:end] for begin, end in pairwise(ends)))
 
 
 def make_memory(capacity: int, info: EnvInfo, slack: int = 0) -> ReplayBuffer:

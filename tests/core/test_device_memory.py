@@ -1,0 +1,90 @@
+"""A replay memory kept on a device as well returns what the memory itself would."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from td3core import experience
+from td3core.device_memory import DeviceMemory, fits
+from td3core.replay import ReplayBuffer
+from tests.core.helpers import make_agent, run
+
+HERE = torch.device("cpu")
+
+
+def fill(memory: ReplayBuffer, count: int) -> None:
+    for _ in range(count):
+        number = float(memory.stored)
+        obs = np.full(3, number, np.float32)
+        memory.add(obs, obs[:2] / 2, number + 0.5, obs + 1, memory.stored % 7 == 0)
+
+
+@given(
+    bursts=st.lists(st.integers(0, 60), min_size=1, max_size=8),
+    capacity=st.integers(1, 40),
+    slack=st.integers(0, 10),
+)
+def test_the_same_transitions_are_drawn_there_however_the_ring_was_filled(bursts, capacity, slack):
+    memory = ReplayBuffer(capacity, 3, 2, slack)
+    there = DeviceMemory(memory, HERE)
+    one, two = np.random.default_rng(5), np.random.default_rng(5)
+    fill(memory, 1)
+    for burst in bursts:
+        fill(memory, burst)
+        for ours, theirs in zip(memory.sample(one, 9), there.sample(two, 9), strict=True):
+            np.testing.assert_array_equal(theirs.numpy(), ours)
+
+
+def test_a_memory_that_was_filled_anew_is_copied_anew():
+    memory = ReplayBuffer(20, 3, 2)
+    there = DeviceMemory(memory, HERE)
+    fill(memory, 15)
+    there.sample(np.random.default_rng(0), 1)
+    memory.stored = 0
+    memory.rows[:] = -1.0
+    fill(memory, 8)
+    drawn = there.sample(np.random.default_rng(0), 50)
+    assert 0 <= drawn.obs.min() <= drawn.obs.max() <= 7
+
+
+def test_an_update_from_there_changes_the_same_numbers(runs_dir):
+    memory = ReplayBuffer(50, 3, 2)
+    there = DeviceMemory(memory, HERE)
+    fill(memory, 70)
+    memory.rows /= 100.0
+    here, other = make_agent(), make_agent()
+    one, two = np.random.default_rng(1), np.random.default_rng(1)
+    for _ in range(6):
+        here.update(memory.sample(one, 8))
+        other.update(there.sample(two, 8))
+    left, right = here.state(), other.state()
+    assert all(np.array_equal(left[name], right[name]) for name in left)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_a_run_learns_from_there_as_from_here(runs_dir, monkeypatch, normalised):
+    values = {"steps": 260, "learning_starts": 100, "normalize_observations": normalised}
+    here, _ = run(runs_dir / "here", **values)
+    made = []
+
+    class Noted(DeviceMemory):
+        def __init__(self, *values):
+            super().__init__(*values)
+            made.append(self)
+
+    monkeypatch.setattr(experience, "fits", lambda memory, device: True)
+    monkeypatch.setattr(experience, "DeviceMemory", Noted)
+    there, _ = run(runs_dir / "there", **values)
+    assert len(made) == (0 if normalised else 1)
+    files = [ended.run / "training.csv" for ended in (here, there)]
+    left, right = (
+        [line.rsplit(",", 1)[0] for line in file.read_text().splitlines()] for file in files
+    )
+    assert len(left) > 3
+    assert left == right
+
+
+def test_a_processor_learns_from_the_memory_itself():
+    assert not fits(ReplayBuffer(10, 3, 2), HERE)
