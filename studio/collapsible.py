@@ -1,6 +1,6 @@
 """A part of a form that can be folded away."""
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.theme import Theme
@@ -8,8 +8,6 @@ from studio.theme import Theme
 
 class Collapsible(QWidget):
     """A heading to click, and a page below it that is there only while it is unfolded."""
-
-    toggled = Signal(bool)
 
     def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +47,6 @@ class Collapsible(QWidget):
     def _show(self, shown: bool) -> None:
         self._page.setVisible(shown)
         self._show_icon()
-        self.toggled.emit(shown)
 
     def _show_icon(self) -> None:
         if self._theme is not None:

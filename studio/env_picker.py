@@ -85,10 +85,13 @@ class EnvPicker(QComboBox):
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
         """List environments beyond the known ones; the text in the field stays."""
-        text = self.currentText()
+        text, editor = self.currentText(), self.lineEdit()
+        assert editor is not None
+        place = editor.cursorPosition()
         blocked = self.blockSignals(True)
         self._fill(own, others)
         self.setCurrentText(text)
+        editor.setCursorPosition(place)
         self.blockSignals(blocked)
 
     def showPopup(self) -> None:  # noqa: N802

@@ -103,7 +103,9 @@ class EnvSection(QWidget):
             from td3core.envs import registered_elsewhere
 
             self._others = sorted(registered_elsewhere())
-            self.show_environments(self._of_presets)
+            # Filling the list closes it under the hand of a person who has begun to type.
+            if self._others:
+                self.show_environments(self._of_presets)
 
     def show_remembered(self, env_ids: Iterable[str]) -> None:
         """List environments that were trained on before, the latest first."""

@@ -213,7 +213,7 @@ class MainWindow(QMainWindow):
         self.setup.setEnabled(idle)
         self.live.set_running(not idle)
         self.runs.set_busy(not idle)
-        self.replay.checkpoints.set_busy(not idle)
+        self.replay.set_busy(not idle)
         self._offer_to_resume()
         if idle:
             self.live.forget_requests()

@@ -47,7 +47,7 @@ class OriginNote(QLabel):
             self._say()
 
     def forget(self) -> None:
-        """Say nothing more: the settings are those of a run about to begin."""
+        """Say nothing more: the settings are no longer that run's."""
         self._name, self._values = "", None
         self.hide()
 

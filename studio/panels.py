@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, Qt, QTimer, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from studio.form_area import FormArea
@@ -86,9 +86,11 @@ class Panels(QObject):
             if watched is self._window:
                 self._size = self._window.size()
                 self._fit_soon()
-            elif self._size == self._window.size():
+            elif isinstance(event, QResizeEvent) and self._size == self._window.size():
+                # A drag of the other edge gives it another width.
+                taller = event.size().width() == event.oldSize().width()
                 pressed = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
-                self._by_hand = self._by_hand or bool(pressed)
+                self._by_hand = self._by_hand or (taller and bool(pressed))
         return super().eventFilter(watched, event)
 
     @Slot()

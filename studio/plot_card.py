@@ -183,7 +183,6 @@ class PlotCard(QWidget):
         self,
         curves: Sequence[tuple[Curve, Series]],
         marks: Sequence[float],
-        steps: int,
         past: Sequence[Series] = (),
         notes: Sequence[float] = (),
         *,
@@ -216,8 +215,6 @@ class PlotCard(QWidget):
                 ticks.setXVals(list(steps_marked))
         self._drawn = drawn
         self._show_legend()
-        if steps:
-            self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
 
     def _show_axes(self, shown: bool) -> None:
         """Numbers on the axes of an empty plot would mean nothing."""
@@ -229,6 +226,11 @@ class PlotCard(QWidget):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
+
+    def limit_steps(self, steps: int) -> None:
+        """Let nobody move beyond a run of so many steps; 0 if its length is not known."""
+        if steps:
+            self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
 
     def show_steps_to(self, end: float) -> None:
         """Show the x axis, and that of every plot linked to it, from 0 to this step."""

@@ -192,6 +192,9 @@ class PlotGrid(QWidget):
         steps = [float(marker.env_steps) for marker in self._model.markers]
         noted = [float(note.env_steps) for note in self._model.notes]
         config = self._model.config
+        for card in self._cards.values():
+            # Before anything is shown: what lies beyond the limits is cut off.
+            card.limit_steps(config.steps if config else 0)
         if self._following:
             self._follow_steps(config.steps if config else math.inf)
         self._cards["plot_return"].level.show_at(self._model.reward_threshold, "solved at")
@@ -200,8 +203,7 @@ class PlotGrid(QWidget):
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
             past = self._model.past
             before = [_series_of(past, plot, curve) for curve in plot.curves] if past else []
-            length, follow = config.steps if config else 0, self._following
-            card.draw(sources, steps, length, before, noted, follow=follow)
+            card.draw(sources, steps, before, noted, follow=self._following)
         self._show_values_at(self._hovered)
 
     def _follow_steps(self, length: float) -> None:

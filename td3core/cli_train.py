@@ -130,9 +130,9 @@ def verify(
 
     path = find_run(run, runs_dir).path
     try:
-        verdict = verify_run(path, steps=steps, announce=lambda text: console.print(f"{text} ..."))
+        verdict = verify_run(path, steps=steps, announce=_announce)
     except RunError as problem:
-        console.print(f"[red]The check failed:[/] {escape(str(problem))}")
+        console.print(f"[red]The check failed:[/] {escape(str(problem))}", soft_wrap=True)
         return FAILED
     if as_json:
         print(json.dumps(asdict(verdict) | {"exact": verdict.exact}))  # noqa: T201
@@ -145,6 +145,11 @@ def verify(
         for difference in verdict.differences:
             print(f"  {difference}")  # noqa: T201
     return 0 if verdict.exact else FAILED
+
+
+def _announce(text: str) -> None:
+    # The window reads whole lines of it.
+    console.print(f"{text} ...", soft_wrap=True)
 
 
 def _conduct(

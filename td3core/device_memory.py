@@ -39,9 +39,6 @@ class DeviceMemory:
 
     def _catch_up(self) -> None:
         stored, ring = self._memory.stored, len(self._memory.rows)
-        if stored < self._copied:
-            # The memory was filled anew.
-            self._copied = 0
         first = max(self._copied, stored - ring)
         while first < stored:
             begin = first % ring

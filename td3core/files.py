@@ -15,7 +15,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Replace ``path`` by ``data``: readers see the old file or the new one, never a part.
 
     Raises:
-        OSError: the folder cannot be written or is full; the old file is as it was.
+        OSError: the folder cannot be written or is full; the file is whole, old or new.
     """
     half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
@@ -34,7 +34,7 @@ def alias(path: Path, other: Path) -> None:
     """Let ``other`` name the same contents as ``path``, at once or not at all.
 
     Raises:
-        OSError: it could not be done; ``other`` is as it was.
+        OSError: it could not be done, or not for certain; ``other`` is whole, old or new.
     """
     half = other.with_name(f".{other.name}.part")
     half.unlink(missing_ok=True)
@@ -70,7 +70,9 @@ def make_folder(path: Path) -> None:
         OSError: it cannot be made.
     """
     if not path.is_dir():
-        make_folder(path.parent)
+        # A drive that is not there is its own parent.
+        if path.parent != path:
+            make_folder(path.parent)
         path.mkdir(exist_ok=True)
         sync_folder(path.parent)
 

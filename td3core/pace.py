@@ -20,7 +20,7 @@ class Pace:
 
     @property
     def wall_s(self) -> float:
-        """Seconds since the run began, pauses included."""
+        """Seconds since this process took the run up, pauses included."""
         return time.perf_counter() - self._began
 
     @property

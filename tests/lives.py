@@ -166,11 +166,14 @@ def _say(*words: Any) -> None:
 
 def _live(request: dict[str, Any]) -> int:
     """Take the run of a folder one life further; without one, begin it."""
+    from td3core import loop
     from td3core.config import make_settings
     from td3core.loop import resume, train
 
-    folder = Path(request["folder"])
-    config, tunables = make_settings(request["settings"])
+    folder, settings = Path(request["folder"]), request["settings"]
+    # With the usual slack a ring would have to be long before anything in it is overwritten.
+    loop.SLACK = settings.pop("slack", loop.SLACK)
+    config, tunables = make_settings(settings)
     run, changes = run_of(folder), [(step, name, v) for step, name, v in request["changes"]]
     if run is None:
         # A run without its description, killed while that was written: nobody can open it.

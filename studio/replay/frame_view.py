@@ -37,7 +37,7 @@ class FrameView(QWidget):
 
     @property
     def image(self) -> QImage | None:
-        """The picture shown, in its own size."""
+        """The picture shown, as it came."""
         return self._image
 
     def _pixels(self) -> QSize:

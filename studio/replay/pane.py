@@ -72,6 +72,11 @@ class ReplayPane(QWidget):
         if self.follow_check.isChecked() and self._player.state is not State.CRASHED:
             self._player.load(path, at_episode_end=True)
 
+    def set_busy(self, busy: bool) -> None:
+        """Leave the processor to a run that is going on, and its agents where they are."""
+        self.checkpoints.set_busy(busy)
+        self._player.spare(busy)
+
     def set_icon_colour(self, colour: QColor) -> None:
         """Tint the icons."""
         self._icon_colour = colour

@@ -12,6 +12,8 @@ from studio.replay.link import Arrival, Link
 log = logging.getLogger(__name__)
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_FLUENT, _SPARING = 60.0, 30.0
+"""Pictures a second at most: as a rule, and while a run is training."""
 _UNHARMED = "Training is not affected."
 
 
@@ -45,6 +47,7 @@ class Player(QObject):
         self._path: Path | None = None
         self._seed = 0
         self._speed = 1.0
+        self._rate = protocol.Rate(most=_FLUENT)
         self._box: protocol.Fit | None = None
         self._playing = False
         self._ticket = 0
@@ -140,6 +143,11 @@ class Player(QObject):
         self._box = protocol.Fit(width=size.width(), height=size.height())
         self._send(self._box)
 
+    def spare(self, sparing: bool) -> None:
+        """Draw fewer pictures a second, for the sake of what else the machine has to do."""
+        self._rate = protocol.Rate(most=_SPARING if sparing else _FLUENT)
+        self._send(self._rate)
+
     def restart(self) -> None:
         """After a crash, bring the renderer back with the agent it showed."""
         if self._state is State.CRASHED and self._path is not None:
@@ -168,6 +176,7 @@ class Player(QObject):
         link.reader.start()
         self._link = link
         self._send(protocol.Speed(factor=self._speed))
+        self._send(self._rate)
         if self._box is not None:
             self._send(self._box)
         return True

@@ -47,6 +47,12 @@ class Speed(NamedTuple):
     factor: float
 
 
+class Rate(NamedTuple):
+    """Draw at most so many pictures a second; steps keep their pace."""
+
+    most: float
+
+
 class Fit(NamedTuple):
     """Draw pictures as large as they fit into so many pixels, in their own shape."""
 
@@ -64,7 +70,7 @@ class Quit(NamedTuple):
     """End the process."""
 
 
-Command = Load | Play | Pause | Step | Restart | Speed | Fit | ReleaseSlot | Quit
+Command = Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlot | Quit
 
 
 class Block(NamedTuple):

@@ -113,14 +113,21 @@ class Renderer:
                 self._steps_wanted += 1
             case protocol.Restart(seed=seed):
                 self._seed, self._rewinding = seed, self._agent is not None
+            case protocol.Speed() | protocol.Rate() | protocol.Fit():
+                self._adjust(command)
+            case protocol.ReleaseSlot(slot=slot):
+                self._ring.release(slot)
+
+    def _adjust(self, command: protocol.Speed | protocol.Rate | protocol.Fit) -> None:
+        match command:
             case protocol.Speed(factor=factor):
                 self._clock.speed = factor
+            case protocol.Rate(most=most):
+                self._clock.pictures_per_s = most
             case protocol.Fit():
                 self._box = command
                 # What stands still has to be seen in its new size.
                 self._picture_owed = self._picture_owed or self._picture_sent
-            case protocol.ReleaseSlot(slot=slot):
-                self._ring.release(slot)
 
     def _advance(self) -> None:
         if self._load_now:

@@ -16,8 +16,8 @@ from td3core.policy import Moment, rollout
 from td3core.randomness import Purpose, episode_seed
 
 HOLD_S = 1.0
-_MIN_FRAME_S = 0.9 / 60
-"""At most about 60 pictures a second; the slack keeps a jittery 60 Hz from halving."""
+_EARLY = 0.1
+"""So much of the time between two pictures one may come early: a jittery 60 Hz must not halve."""
 _MAX_GAP_S = 0.1
 _MAX_DEBT_S = 0.5
 
@@ -101,8 +101,10 @@ class Clock:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._due = self._drawing_began = self._drawing_ended = now()
+        self._due = self._picture_due = self._drawing_ended = now()
         self.fps = float(DEFAULT_FPS)
+        self.pictures_per_s = 60.0
+        """At most."""
         self.speed = 1.0
 
     def restart(self, wait_s: float = 0.0) -> None:
@@ -123,13 +125,16 @@ class Clock:
     def may_draw(self) -> bool:
         """True if there is time for a picture before the next step."""
         now = self._now()
-        if now - self._drawing_began < _MIN_FRAME_S:
+        if now < self._picture_due - _EARLY / self.pictures_per_s:
             return False
         return now < self._due or now - self._drawing_ended > _MAX_GAP_S
 
     def note_drawn(self, began: float) -> None:
         """Note that a picture was drawn, beginning at ``began``."""
-        self._drawing_began, self._drawing_ended = began, self._now()
+        between = 1.0 / self.pictures_per_s
+        # Counted from when it was due, so that 30 of 50 steps a second can be seen, not 25.
+        self._picture_due = max(self._picture_due, began - between) + between
+        self._drawing_ended = self._now()
 
     def now(self) -> float:
         """Return the clock's time in seconds."""

@@ -29,8 +29,9 @@ SETTINGS: dict[str, Any] = {
     "actor_hidden": [96, 96],
     "critic_hidden": [96, 96],
     "batch_size": 16,
-    # Less than the run's length: the ring is overwritten again and again.
+    # Together less than the run's length: the ring is overwritten again and again.
     "buffer_size": 700,
+    "slack": 200,
     "learning_starts": 100,
     "eval_interval": 250,
     "eval_episodes": 1,
@@ -43,6 +44,7 @@ WIDE: dict[str, Any] = SETTINGS | {
     "actor_hidden": [400, 300],
     "critic_hidden": [400, 300],
     "buffer_size": 3000,
+    "slack": 1200,
     "checkpoint_interval": 500,
     "eval_interval": 0,
 }
@@ -200,7 +202,7 @@ def look(folder: Path, life: Life, settings: dict[str, Any], aim: Aim, figures: 
         figures.before_first += 1
         return
     run = RunDirectory.open(path)
-    figures.left[aim, _left(run)] += 1
+    figures.left[aim, _left(run, settings["slack"])] += 1
     figures.while_evaluating += bool(run.waiting())
     saved, refusals = choose_checkpoint(run)
     reached = 0 if saved is None else saved.header.counters.env_steps
@@ -215,7 +217,7 @@ def look(folder: Path, life: Life, settings: dict[str, Any], aim: Aim, figures: 
     figures.faults += [f"a damaged checkpoint was left: {said}" for said in refusals]
 
 
-def _left(run: RunDirectory) -> Left:
+def _left(run: RunDirectory, slack: int) -> Left:
     if any(path.suffix == ".part" for path in run.checkpoints.iterdir()):
         return Left.HALF_AGENT
     memory = run.path / "replay.f32"
@@ -224,8 +226,10 @@ def _left(run: RunDirectory) -> Left:
     found = memory.stat()
     saves = [every for every in (run.config.checkpoint_interval, run.config.eval_interval) if every]
     rows, rest = divmod(found.st_size, _row_bytes(run))
-    # Whatever grew the file did so at a save, unless it had not come to its end.
-    if found.st_size and (rest or all(rows % every for every in saves)):
+    # Whatever grew the file did so at a save, unless it had not come to its end. Once the ring is
+    # full, a torn write cannot be told from a whole one by its size.
+    full = rows >= run.config.buffer_size + slack
+    if found.st_size and not full and (rest or all(rows % every for every in saves)):
         return Left.TORN_MEMORY
     ahead = not run.last.exists() or found.st_mtime_ns > run.last.stat().st_mtime_ns
     return Left.AHEAD if ahead else Left.WHOLE

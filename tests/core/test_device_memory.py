@@ -37,18 +37,6 @@ def test_the_same_transitions_are_drawn_there_however_the_ring_was_filled(bursts
             np.testing.assert_array_equal(theirs.numpy(), ours)
 
 
-def test_a_memory_that_was_filled_anew_is_copied_anew():
-    memory = ReplayBuffer(20, 3, 2)
-    there = DeviceMemory(memory, HERE)
-    fill(memory, 15)
-    there.sample(np.random.default_rng(0), 1)
-    memory.stored = 0
-    memory.rows[:] = -1.0
-    fill(memory, 8)
-    drawn = there.sample(np.random.default_rng(0), 50)
-    assert 0 <= drawn.obs.min() <= drawn.obs.max() <= 7
-
-
 def test_an_update_from_there_changes_the_same_numbers(runs_dir):
     memory = ReplayBuffer(50, 3, 2)
     there = DeviceMemory(memory, HERE)

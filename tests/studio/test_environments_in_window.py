@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
@@ -321,3 +322,18 @@ def test_every_new_control_has_a_name_for_ears(find):
         assert isinstance(widget, QWidget)
         assert widget.accessibleName()
         assert widget.toolTip()
+
+
+def test_what_other_packages_registered_is_listed_once_the_list_is_wanted(window, find) -> None:
+    name = "Elsewhere-v0"
+    gym.register(name, entry_point="somewhere_else:Env")
+    try:
+        picker = find("env_combo")
+        assert picker.findText(name) < 0
+        picker.lineEdit().setCursorPosition(3)
+        picker.lineEdit().textEdited.emit("E")
+        assert picker.lineEdit().cursorPosition() == 3
+        assert picker.findText(name) > 0
+        assert picker.currentText() == "BipedalWalker-v3"
+    finally:
+        del gym.registry[name]

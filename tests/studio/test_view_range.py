@@ -11,6 +11,8 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from studio.plot_items import ShortAxis
 from studio.theme import load_theme
 from studio.view_range import heights_shown, steps_shown
+from tests.studio.fake_runs import make_run
+from tests.studio.runs_list import action, choose, show_runs
 from tests.studio.test_manners import drawn, feed
 
 steps = st.floats(0, 1e9)
@@ -69,6 +71,21 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1059)
     assert box.viewRange() == before
+
+
+def test_a_long_run_is_shown_whole_after_a_short_one(qtbot, window, find, tmp_path):
+    short = make_run(tmp_path / "runs", reached=1000)
+    long = make_run(tmp_path / "runs", reached=8000, steps=8000)
+    show_runs(qtbot, window, find, long)
+    for run, steps in ((short, 1000), (long, 8000), (short, 1000)):
+        choose(window.runs, run)
+        action(window.runs, "open").trigger()
+        qtbot.waitUntil(lambda run=run: window.model.run == run.path)
+        for name in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
+            box = window.plots.card(name).plot.getViewBox()
+            qtbot.waitUntil(
+                lambda box=box, steps=steps: steps <= box.viewRange()[0][1] < 1.2 * steps
+            )
 
 
 def test_the_axes_of_an_empty_plot_bear_no_numbers(qtbot, window):

@@ -83,6 +83,26 @@ def test_an_environment_too_slow_for_the_speed_is_still_seen() -> None:
     assert shown >= 30
 
 
+@pytest.mark.parametrize(
+    ("most", "fps", "shown"), [(30.0, 50.0, 60), (60.0, 50.0, 100), (30.0, 30.0, 60)]
+)
+def test_pictures_come_as_often_as_they_may_and_no_more_often(
+    most: float, fps: float, shown: int
+) -> None:
+    time = [0.0]
+    clock = Clock(lambda: time[0])
+    clock.fps, clock.pictures_per_s = fps, most
+    clock.restart()
+    drawn = 0
+    for _ in range(int(2 * fps)):
+        time[0] += clock.wait_s()
+        clock.tick()
+        if clock.may_draw():
+            clock.note_drawn(clock.now())
+            drawn += 1
+    assert drawn == pytest.approx(shown, abs=2)
+
+
 @given(
     picture=st.tuples(st.integers(1, 40), st.integers(1, 40)),
     box=st.tuples(st.integers(1, 90), st.integers(1, 90)),

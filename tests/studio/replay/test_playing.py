@@ -173,3 +173,25 @@ def test_pictures_are_drawn_in_the_size_that_there_is_room_for(
     player.close()
     load(qtbot, player, agent)
     assert pictures[-1].image.size() == QSize(120, 120)
+
+
+def test_fewer_pictures_are_drawn_while_a_run_needs_the_processor(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    pictures = watched(player)
+    player.set_speed(8.0)
+    player.spare(True)
+    load(qtbot, player, agent)
+    player.play()
+
+    def steps_of(count: int) -> int:
+        first = len(pictures)
+        qtbot.waitUntil(lambda: len(pictures) >= first + count, timeout=WAIT_MS)
+        drawn = [picture.moment.step for picture in pictures[first + 1 : first + count]]
+        return max(drawn) - min(drawn)
+
+    # Pendulum's 240 steps a second: 8 for each of 30 pictures a second, 4 for each of 60.
+    sparing = steps_of(10)
+    player.spare(False)
+    steps_of(3)
+    assert steps_of(10) < 0.8 * sparing
