@@ -3,6 +3,7 @@
 import gc
 import signal
 import sys
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,11 +11,11 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
-from studio.crash import CrashHook
-from studio.main_window import MainWindow
-from studio.theme import load_theme, system_theme
-from studio.worker import load_engine_in_background
-from td3core.runs import default_runs_dir
+from studio.session.worker import load_engine_in_background
+from studio.theme.theme import load_theme, system_theme
+from studio.window.crash_reporter import CrashHook
+from studio.window.main_window import MainWindow
+from td3core.runs.directory import default_runs_dir
 
 SWITCH_INTERVAL_S = 0.0005
 """Threads take turns this often instead of every 5 ms. Without it the pure Python of the warm-up
@@ -47,7 +48,7 @@ def run(runs_dir: Path | None = None) -> int:
     app.setDesktopFileName("td3-studio")
     app.setWindowIcon(QIcon(str(files("resources") / "icons" / "td3-studio.svg")))
     window = build_window(runs_dir or default_runs_dir())
-    CrashHook(window).install()
+    CrashHook(window, window.controller, partial(window.log.add, "error")).install()
     window.show()
     turns = _let_signals_in(window)
     QTimer.singleShot(0, _collect_again)

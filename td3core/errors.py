@@ -1,5 +1,6 @@
 """The two ways a run can go wrong, told apart because the user's next step differs."""
 
+import difflib
 import traceback
 
 
@@ -24,3 +25,12 @@ def traceback_of(problem: BaseException) -> str:
     """
     blamed = problem.__cause__ if isinstance(problem, RunError) else problem
     return "".join(traceback.format_exception(blamed)) if blamed else ""
+
+
+def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
+    """Build the error for a name that does not exist, with the nearest ones that do."""
+    name = str(name)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    shown = brief(repr(name))
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    return RequestError(f"There is no {kind} called {shown}.{hint}")

@@ -16,18 +16,19 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as serialise
 
-from td3core import checkpoint, journal
+from td3core import checkpoint
 from td3core.config import make_settings
-from td3core.control import Control
+from td3core.config.presets import parse_preset
 from td3core.errors import RequestError
-from td3core.events import Failed
-from td3core.lock import holder
-from td3core.loop import resume, train
-from td3core.presets import parse_preset
-from td3core.resumption import choose_checkpoint, load_complete, pending_changes
-from td3core.run_list import list_runs, summarise
-from td3core.runs import TABLES, RunDirectory
-from td3core.tables import read_last_row, read_numbers, read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Failed
+from td3core.runs import journal
+from td3core.runs.directory import TABLES, RunDirectory
+from td3core.runs.listing import list_runs, summarise
+from td3core.runs.lock import holder
+from td3core.runs.resumption import choose_checkpoint, load_complete, pending_changes
+from td3core.runs.tables import read_last_row, read_numbers, read_table
+from td3core.training.launch import resume, train
 
 KEY = "td3_studio"
 LONGEST = 1000

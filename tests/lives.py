@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from td3core import checkpoint
-from td3core.control import Control
-from td3core.events import Event, Failed, Progress, Started, Tuned
-from td3core.journal import changes_of
-from td3core.runs import TABLES, RunDirectory
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Event, Failed, Progress, Started, Tuned
+from td3core.runs.directory import TABLES, RunDirectory
+from td3core.runs.journal import changes_of
+from td3core.runs.tables import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_FILE = "step"
@@ -166,13 +166,13 @@ def _say(*words: Any) -> None:
 
 def _live(request: dict[str, Any]) -> int:
     """Take the run of a folder one life further; without one, begin it."""
-    from td3core import loop
     from td3core.config import make_settings
-    from td3core.loop import resume, train
+    from td3core.training import launch
+    from td3core.training.launch import resume, train
 
     folder, settings = Path(request["folder"]), request["settings"]
     # With the usual slack a ring would have to be long before anything in it is overwritten.
-    loop.SLACK = settings.pop("slack", loop.SLACK)
+    launch.SLACK = settings.pop("slack", launch.SLACK)
     config, tunables = make_settings(settings)
     run, changes = run_of(folder), [(step, name, v) for step, name, v in request["changes"]]
     if run is None:

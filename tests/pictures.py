@@ -25,9 +25,9 @@ from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
-from studio.main_window import MainWindow  # noqa: E402
-from studio.run_controller import RunState  # noqa: E402
-from td3core.runs import step_checkpoint  # noqa: E402
+from studio.session.controller import RunState  # noqa: E402
+from studio.window.main_window import MainWindow  # noqa: E402
+from td3core.runs.directory import step_checkpoint  # noqa: E402
 
 ENV = "Pendulum-v1"
 PATIENCE_S = 180

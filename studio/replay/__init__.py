@@ -1,1 +1,4 @@
-"""The render pane: saved agents, played in a process of their own."""
+"""Watching saved agents: list, player, picture. Rendering happens in ``renderer``'s process.
+
+Start with ``pane.py``, then ``player.py``.
+"""

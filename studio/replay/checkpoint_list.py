@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.labels import plain_tip
 from studio.replay.checkpoint_model import CheckpointModel, Section
+from studio.widgets.labels import plain_tip
 from td3core.errors import RequestError
-from td3core.run_list import list_runs
-from td3core.runs import RunDirectory
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import list_runs
 
 _BRANCH = "Start a new run with all that this agent knows, and other settings"
 _NOT_WHILE_TRAINING = "Not while a run is training: stop it first"

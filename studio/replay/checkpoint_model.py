@@ -11,11 +11,13 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
-from studio.labels import plain_tip
-from td3core import checkpoint, disk
+from studio.formatting import format_size, short_steps
+from studio.widgets.labels import plain_tip
+from td3core import checkpoint
 from td3core.checkpoint import SUFFIX, Header
 from td3core.errors import RequestError
-from td3core.runs import RunDirectory
+from td3core.runs import disk_usage
+from td3core.runs.directory import RunDirectory
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -97,9 +99,9 @@ class CheckpointModel(QAbstractListModel):
     def show_size(self, section: Section, run: Path) -> None:
         """Say in a section's heading how much room its run takes on disk."""
         rows = self._sections[section]
-        size = disk.used_bytes(run)
+        size = disk_usage.used_bytes(run)
         if rows and size:
-            rows[0] = _heading(f"{self._titles[section]}  ·  {disk.in_words(size)} on disk")
+            rows[0] = _heading(f"{self._titles[section]}  ·  {format_size(size)} on disk")
             changed = self.index(self._start(section))
             self.dataChanged.emit(changed, changed)
 
@@ -214,13 +216,6 @@ class CheckpointModel(QAbstractListModel):
                 known = (stamp, str(problem))
             self._known[path] = known
         return known[1]
-
-
-def short_steps(steps: int) -> str:
-    """Return a number of steps as people say it: 512, 50k, 1.25M."""
-    if steps < 1_000:
-        return str(steps)
-    return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"
 
 
 def _row_of(path: Path, means: dict[int, float]) -> Row:

@@ -15,17 +15,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.fields import keep_off_the_edge
-from studio.icons import icon
-from studio.labels import breakable, plain_tip
+from studio.formatting import short_steps
 from studio.replay.checkpoint_list import CheckpointPanel
-from studio.replay.checkpoint_model import short_steps
 from studio.replay.frame_view import FrameView
-from studio.replay.link import Picture
-from studio.replay.parts import describe, in_a_row, make_icon_button, make_label
 from studio.replay.player import SPEEDS, Player, State
-from studio.replay.protocol import Loaded
-from td3core.runs import RunDirectory
+from studio.replay.renderer.protocol import Loaded
+from studio.replay.renderer_client import Picture
+from studio.theme.icons import icon
+from studio.widgets.controls import describe, in_a_row, make_icon_button, make_label
+from studio.widgets.labels import breakable, plain_tip
+from studio.widgets.setting_fields import keep_off_the_edge
+from td3core.runs.directory import RunDirectory
 
 _INVITATION = "Choose an agent below and press Play"
 _LARGEST_SEED = 2**31 - 1

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 
-from studio.replay import protocol
-from studio.replay.link import Arrival, Link
+from studio.replay.renderer import protocol
+from studio.replay.renderer_client import Arrival, Link
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +34,9 @@ class Player(QObject):
     """
 
     frame_ready = Signal(object)
-    """A :class:`~studio.replay.link.Picture`."""
+    """A :class:`~studio.replay.renderer_client.Picture`."""
     loaded = Signal(object)
-    """A :class:`~studio.replay.protocol.Loaded`; its first picture follows."""
+    """A :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(str)
     crashed = Signal(str)
     state_changed = Signal(str)

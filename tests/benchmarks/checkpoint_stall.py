@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import make_settings
-from td3core.control import Control
-from td3core.events import EpisodeEnded
-from td3core.judge import Judge
-from td3core.loop import Beginning, _prepare
-from td3core.runs import RunDirectory
-from td3core.trainer import LOG_STEPS, Trainer
+from td3core.protocol.control import Control
+from td3core.protocol.events import EpisodeEnded
+from td3core.runs.directory import RunDirectory
+from td3core.training.evaluator import Judge
+from td3core.training.launch import Beginning, _prepare
+from td3core.training.trainer import LOG_STEPS, Trainer
 
 INTERVAL = 10_000
 """Steps between two saves of any kind."""

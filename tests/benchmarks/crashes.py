@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from td3core.resumption import choose_checkpoint
-from td3core.runs import RunDirectory
+from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import choose_checkpoint
 from tests.lives import Life, differences, run_of
 
 SETTINGS: dict[str, Any] = {
@@ -236,8 +236,8 @@ def _left(run: RunDirectory, slack: int) -> Left:
 
 
 def _row_bytes(run: RunDirectory) -> int:
-    from td3core.envs import check_env
-    from td3core.replay import ReplayBuffer
+    from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.envs.make import check_env
 
     info = check_env(run.config.choice)
     return ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)

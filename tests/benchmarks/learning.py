@@ -57,9 +57,9 @@ TASKS = (
 def train_ours(task: Task, seed: int) -> list[float]:
     """Train here; return the mean return of every evaluation."""
     from td3core.config import make_settings
-    from td3core.control import Control
-    from td3core.events import Ended, Evaluated
-    from td3core.loop import train
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Ended, Evaluated
+    from td3core.training.launch import train
 
     means: list[float] = []
 
@@ -101,7 +101,7 @@ def train_theirs(task: Task, seed: int) -> list[float]:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.noise import NormalActionNoise
 
-    from td3core.evaluate import evaluate
+    from td3core.evaluation.evaluate import evaluate
 
     torch.set_num_threads(1)
     env = gym.make(task.env)

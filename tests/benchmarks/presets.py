@@ -13,8 +13,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from td3core.catalogue import find_known
-from td3core.presets import load_presets
+from td3core.config.presets import load_presets
+from td3core.envs.catalogue import find_known
 
 # Box2D's own import warns, and its C code ends the process when the warning is an error.
 _STRICT = ("-W", "error", "-W", "ignore:builtin type")

@@ -56,13 +56,13 @@ def our_agent(fill: int = 50_000) -> tuple[Any, Any, Callable[[], None]]:
     """Return an agent, a memory with that many transitions, and one sample and update."""
     import torch
 
-    from td3core import products
-    from td3core.agent import TD3
+    from td3core.algorithm import matmul
+    from td3core.algorithm.td3 import TD3
+    from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.config import make_settings
-    from td3core.replay import ReplayBuffer
 
     torch.set_num_threads(1)
-    products.choose(BATCH, WIDTH)
+    matmul.choose(BATCH, WIDTH)
     config, tunables = make_settings({"env": "none", **TASK})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
     source = np.random.default_rng(0)
@@ -185,19 +185,19 @@ def bound() -> dict[str, float]:
     """Updates a second if there were nothing but matrix products."""
     import torch
 
-    from td3core import products
+    from td3core.algorithm import matmul
 
     torch.set_num_threads(1)
-    products.choose(BATCH, WIDTH)
+    matmul.choose(BATCH, WIDTH)
     return {"per_s": 2 * rate(BareProducts().two_updates, repeats=30)}
 
 
 def our_steps(env: str, count: int) -> dict[str, float]:
     """Environment steps a second, learning, ours."""
     from td3core.config import make_settings
-    from td3core.control import Control
-    from td3core.events import Ended
-    from td3core.loop import train
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Ended
+    from td3core.training.launch import train
 
     values = {"env": env, "steps": LEARNING_STARTS + count, **TASK}
     with tempfile.TemporaryDirectory() as folder:

@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 
 from td3core.config import make_settings
-from td3core.control import Control
-from td3core.events import Ended, Event, Progress
-from td3core.loop import train
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Event, Progress
+from td3core.training.launch import train
 
 
 @dataclass(frozen=True)

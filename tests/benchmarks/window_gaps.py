@@ -22,8 +22,8 @@ from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
 
 from studio.app import SWITCH_INTERVAL_S, build_window
-from studio.run_controller import RunState
-from td3core.events import Phase, Progress
+from studio.session.controller import RunState
+from td3core.protocol.events import Phase, Progress
 
 
 class Gaps:
@@ -79,7 +79,7 @@ def main() -> None:
         window.findChild(QSpinBox, "field_eval_interval").setValue(0 if chosen.no_eval else 1000)
         window.findChild(QSpinBox, "field_eval_episodes").setValue(3)
         # Loading torch is a start-up matter, measured apart.
-        import td3core.loop  # noqa: F401
+        import td3core.training.launch  # noqa: F401
 
         if not chosen.no_replay:
             window.findChild(QAbstractButton, "replay_play_button").click()

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables
-from td3core.replay import Batch
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
-from td3core.replay import ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer
 from tests.core.helpers import batch, make_agent, make_header
 
 
@@ -37,5 +37,5 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             rows.append([np.copy(part) for part in transition])
             super().add(*transition)
 
-    monkeypatch.setattr("td3core.replay.ReplayBuffer", Recording)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.ReplayBuffer", Recording)
     return rows

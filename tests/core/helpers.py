@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables, make_settings
-from td3core.control import Control
-from td3core.env_info import EnvInfo
+from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
-from td3core.events import Ended, Event, Failed
-from td3core.loop import train
-from td3core.measured import Evaluation
-from td3core.replay import Batch
+from td3core.evaluation.result import Evaluation
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Event, Failed
+from td3core.training.launch import train
 from tests.scripted import STEPS
 
 Kind = TypeVar("Kind")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from td3core.control import Control
-from td3core.events import Ended, Event, Failed, Warned
-from td3core.loop import branch, resume
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Event, Failed, Warned
+from td3core.training.launch import branch, resume
 from tests.core.helpers import Told, run
 from tests.scripted import STEPS
 
@@ -70,7 +70,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def stop_at(step: int) -> Control:
     """Return a control that stops a run before the turn after ``step``, one step a turn."""
-    from td3core.verify import _Interruption
+    from td3core.training.verify_resume import _Interruption
 
     return _Interruption(step + 1)
 

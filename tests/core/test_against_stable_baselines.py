@@ -9,9 +9,9 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from torch import nn
 
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables
-from td3core.replay import Batch
 from tests.core.autograd_td3 import gradients
 
 OBS, ACT, SIZE = 3, 1, 64

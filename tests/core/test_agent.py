@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import Batch
 from td3core.config import Tunables
-from td3core.replay import Batch
 from tests.core.helpers import batch, differing, layers, make_agent, networks, same
 
 ALL = {"actor", "critic1", "critic2", "actor_target", "critic1_target", "critic2_target"}

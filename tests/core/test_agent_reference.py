@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core.agent import TD3
-from td3core.events import METRICS
+from td3core.algorithm.td3 import TD3
+from td3core.protocol.events import METRICS
 from td3core.randomness import Purpose, generator
 from tests.core.helpers import batch, make_agent, tiny
 from tests.core.numpy_td3 import ReferenceTD3, layers_of

@@ -39,7 +39,7 @@ def test_no_file_of_a_package_imports_across_the_border(root: Path, package: str
     assert {path: names for path, names in crossing.items() if names} == {}
 
 
-@pytest.mark.parametrize("module", ["studio.app", "studio.main_window", "studio.__main__"])
+@pytest.mark.parametrize("module", ["studio.app", "studio.window.main_window", "studio.__main__"])
 def test_importing_the_window_loads_no_torch(root: Path, module: str) -> None:
     code = f"import sys, {module}; print('torch' in sys.modules, 'td3core.config' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
@@ -48,7 +48,7 @@ def test_importing_the_window_loads_no_torch(root: Path, module: str) -> None:
 
 def test_importing_the_core_loads_no_window(root: Path) -> None:
     code = (
-        "import sys, td3core.loop, td3core.cli, td3core.doctor;"
+        "import sys, td3core.training.launch, td3core.cli.app, td3core.cli.doctor;"
         "print(sorted({name.split('.')[0] for name in sys.modules}"
         " & {'PySide6', 'pyqtgraph', 'studio', 'qtawesome'}))"
     )

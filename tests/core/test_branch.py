@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, cli
-from td3core.events import Ended, Failed, Warned
-from td3core.resumption import SHAPES
-from td3core.run_list import summarise
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.exporters import weights
+from td3core.protocol.events import Ended, Failed, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import summarise
+from td3core.runs.resumption import SHAPES
+from td3core.runs.tables import read_table
 from tests.core.helpers import finish
 from tests.core.resuming import (
     VALUES,
@@ -106,7 +108,7 @@ def test_other_wrong_requests_are_refused(parent: RunDirectory, runs_dir: Path) 
     assert "no setting called 'tua'" in refusal(parent.last, runs_dir, tua=1)
     assert "There is no checkpoint" in refusal(parent.path / "none", runs_dir)
     slim = parent.path / "slim.safetensors"
-    checkpoint.export(parent.last, slim)
+    weights.export(parent.last, slim)
     assert "exported agent" in refusal(slim, runs_dir, steps=200)
 
 
@@ -123,7 +125,7 @@ def test_a_changed_exploration_noise_begins_its_decay_there(runs_dir: Path) -> N
 def test_an_older_checkpoint_has_its_memory_as_long_as_that_is_there(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.loop.SLACK", 50)
+    monkeypatch.setattr("td3core.training.launch.SLACK", 50)
     parent = RunDirectory.open(finish(runs_dir, **VALUES | {"buffer_size": 20}).run)
     outcome, told = branched(parent.step_checkpoint(80), runs_dir)
     assert isinstance(outcome, Ended)
@@ -192,7 +194,7 @@ def test_a_memory_that_cannot_be_copied_leaves_no_branch(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("td3core.files.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.system.files.shutil.copyfile", full)
     assert "No space left" in refusal(parent.step_checkpoint(60), runs_dir)
 
 
@@ -200,9 +202,9 @@ def test_branch_on_the_command_line(
     parent: RunDirectory, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["branch", str(parent.step_checkpoint(60)), "--set", "tau=0.1", "--steps", "120"]
-    assert cli.main([*words, "--runs-dir", str(runs_dir), "--json"]) == 0
+    assert app.main([*words, "--runs-dir", str(runs_dir), "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert found["env_steps"] == 120
     words[1] = str(parent.last)
-    assert cli.main([*words, "--set", "buffer_size=5", "--runs-dir", str(runs_dir)]) == 2
+    assert app.main([*words, "--set", "buffer_size=5", "--runs-dir", str(runs_dir)]) == 2
     assert "buffer_size cannot change" in capsys.readouterr().err

@@ -11,14 +11,17 @@ import pytest
 from safetensors import safe_open
 
 from td3core import checkpoint
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
+from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
-from td3core.evaluate import evaluate
+from td3core.evaluation.evaluate import evaluate
+from td3core.exporters import weights
 from tests.core.helpers import batch, make_agent, make_header, same, tiny, write_checkpoint
 
 TORCHLESS = (
-    "td3core.checkpoint, td3core.policy, td3core.evaluate, td3core.config, td3core.events,"
-    " td3core.control, td3core.runs, td3core.presets, td3core.video, td3core.cli"
+    "td3core.checkpoint, td3core.inference.policy, td3core.evaluation.evaluate, td3core.config,"
+    " td3core.protocol.events, td3core.protocol.control, td3core.runs.directory,"
+    " td3core.config.presets, td3core.exporters.video, td3core.cli.app"
 )
 
 
@@ -160,7 +163,7 @@ def test_an_exported_agent_holds_only_its_networks_and_earns_the_same(tmp_path: 
     agent.update(batch())
     source, target = tmp_path / "full.safetensors", tmp_path / "slim.safetensors"
     checkpoint.save(source, make_header(source, seed=4), agent.state())
-    checkpoint.export(source, target)
+    weights.export(source, target)
     full, slim = checkpoint.load(source), checkpoint.load(target)
     assert {name.split(".")[0] for name in slim.tensors} == {"actor", "critic1", "critic2"}
     assert target.stat().st_size < source.stat().st_size / 2
@@ -176,8 +179,8 @@ def test_an_exported_agent_holds_only_its_networks_and_earns_the_same(tmp_path: 
 def test_an_exported_agent_can_be_exported_again(tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.safetensors" for name in "abc"]
     write_checkpoint(paths[0])
-    checkpoint.export(paths[0], paths[1])
-    checkpoint.export(paths[1], paths[2])
+    weights.export(paths[0], paths[1])
+    weights.export(paths[1], paths[2])
     assert same(checkpoint.load(paths[1]).tensors, checkpoint.load(paths[2]).tensors)
 
 
@@ -201,12 +204,10 @@ def test_a_saved_agent_evaluates_and_films_without_torch(root: Path, tmp_path: P
     header = make_header(path)
     values = {name: getattr(header, name) for name in header.__slots__}
     env = {"env_id": "Pendulum-v1", "act_dim": 1, "action_low": (-2.0,), "action_high": (2.0,)}
-    values["env"] = checkpoint.EnvInfo(
-        obs_dim=3, max_episode_steps=200, reward_threshold=None, **env
-    )
+    values["env"] = EnvInfo(obs_dim=3, max_episode_steps=200, reward_threshold=None, **env)
     checkpoint.save(path, checkpoint.Header(**values | {"config": config}), agent.state())
     code = (
-        "import sys; from td3core.cli import main;"
+        "import sys; from td3core.cli.app import main;"
         f"status = main(['replay', {str(path)!r}, '--video', {str(tmp_path / 'a.mp4')!r}]);"
         f"status = status or main(['eval', {str(path)!r}, '--episodes', '1']);"
         "print(status, 'torch' in sys.modules)"

@@ -14,11 +14,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from td3core import __version__, checkpoint, cli
+from td3core import __version__, checkpoint
+from td3core.cli import app
 from td3core.config import RunConfig
-from td3core.evaluate import evaluate
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.evaluation.evaluate import evaluate
+from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_table
 from tests.core.helpers import TINY, finish
 from tests.scripted import STEPS, Script, ScriptedEnv
 
@@ -50,7 +51,7 @@ def last_line(out: str) -> Any:
 
 def train(capsys: pytest.CaptureFixture[str], runs_dir: Path, *more: str, **values: Any) -> Any:
     options = ["--steps", "60", "--threads", "1", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", STEPS, *options, *small(**values), *more]) == 0
+    assert app.main(["train", STEPS, *options, *small(**values), *more]) == 0
     return last_line(capsys.readouterr().out)
 
 
@@ -58,7 +59,7 @@ def test_training_prints_one_object_with_exactly_the_promised_keys(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
     options = ["--steps", "60", "--seed", "7", "--threads", "1", "--runs-dir", str(runs_dir)]
-    status = cli.main(["train", STEPS, *options, "--json", *small(eval_interval=20)])
+    status = app.main(["train", STEPS, *options, "--json", *small(eval_interval=20)])
     captured = capsys.readouterr()
     assert status == 0
     assert len(captured.out.splitlines()) == 1
@@ -100,10 +101,10 @@ def test_a_preset_is_chosen_by_environment_or_by_name(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
     few = ["--steps", "20", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", "Pendulum-v1", *few]) == 0
+    assert app.main(["train", "Pendulum-v1", *few]) == 0
     by_env = RunDirectory.open(Path(last_line(capsys.readouterr().out)["run"]))
     assert (by_env.config.preset, by_env.config.actor_hidden) == ("Pendulum-v1", (64, 64))
-    assert cli.main(["train", STEPS, "--preset", "MountainCarContinuous-v0", *few]) == 0
+    assert app.main(["train", STEPS, "--preset", "MountainCarContinuous-v0", *few]) == 0
     by_name = RunDirectory.open(Path(last_line(capsys.readouterr().out)["run"]))
     assert by_name.config.preset == "MountainCarContinuous-v0"
     assert by_name.first_tunables.exploration_noise == 0.5
@@ -128,7 +129,7 @@ def test_evaluating_the_best_checkpoint_repeats_the_logged_figure_bit_for_bit(
     rows = read_table(outcome.run / "evaluations.csv")
     best = max(rows, key=lambda row: float(row["mean"]))
     for target in (str(outcome.best_checkpoint), str(outcome.run)):
-        assert cli.main(["eval", target, "--episodes", "3", "--seed", "6", "--json"]) == 0
+        assert app.main(["eval", target, "--episodes", "3", "--seed", "6", "--json"]) == 0
         found = last_line(capsys.readouterr().out)
         assert set(found) >= EVAL_KEYS
         assert found["returns"] == [float(part) for part in best["returns"].split()]
@@ -141,7 +142,7 @@ def test_an_evaluation_for_people_is_one_line(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
     outcome = finish(runs_dir)
-    assert cli.main(["eval", str(outcome.last_checkpoint), "--episodes", "4"]) == 0
+    assert app.main(["eval", str(outcome.last_checkpoint), "--episodes", "4"]) == 0
     found = evaluate(
         checkpoint.load(Path(str(outcome.last_checkpoint))).policy(), STEPS, episodes=4, seed=0
     )
@@ -156,7 +157,7 @@ def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
     outcome, video = finish(runs_dir, "Pendulum-v1", steps=30), tmp_path / "film.mp4"
     saved = str(outcome.last_checkpoint)
     options = ["--video", str(video), "--episodes", "2", "--seed", "3", "--json"]
-    assert cli.main(["replay", saved, *options]) == 0
+    assert app.main(["replay", saved, *options]) == 0
     found = last_line(capsys.readouterr().out)
     assert found["frames"] == sum(found["lengths"]) == 400
     with av.open(str(video)) as film:
@@ -167,7 +168,7 @@ def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
     assert {picture.shape for picture in pictures} == {(500, 500, 3)}
     assert np.ptp(pictures[0]) > 100, "something is drawn"
     assert np.abs(pictures[0].astype(int) - pictures[100]).max() > 100, "and it moves"
-    assert cli.main(["eval", saved, "--episodes", "2", "--seed", "3", "--json"]) == 0
+    assert app.main(["eval", saved, "--episodes", "2", "--seed", "3", "--json"]) == 0
     assert last_line(capsys.readouterr().out)["returns"] == found["returns"]
 
 
@@ -175,7 +176,7 @@ def test_an_export_holds_the_networks_of_the_run(
     capsys: pytest.CaptureFixture[str], runs_dir: Path, tmp_path: Path
 ) -> None:
     outcome, slim = finish(runs_dir, eval_interval=30), tmp_path / "slim.safetensors"
-    assert cli.main(["export", str(outcome.run), "--to", str(slim)]) == 0
+    assert app.main(["export", str(outcome.run), "--to", str(slim)]) == 0
     assert capsys.readouterr().out == ""
     one, other = (
         checkpoint.load(path).policy() for path in (Path(str(outcome.best_checkpoint)), slim)
@@ -187,11 +188,11 @@ def test_an_export_holds_the_networks_of_the_run(
 def test_runs_are_listed_as_json_newest_first(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
-    assert cli.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
     assert last_line(capsys.readouterr().out) == []
     outcome = finish(runs_dir, eval_interval=20, seed=5)
     (runs_dir / "rubbish").mkdir()
-    assert cli.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
     (found,) = last_line(capsys.readouterr().out)
     assert (found["run"], found["env"], found["seed"]) == (str(outcome.run), STEPS, 5)
     assert (found["env_steps"], found["steps"]) == (60, 60)
@@ -203,7 +204,7 @@ def test_runs_are_listed_for_people_with_their_names(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     outcome = finish(runs_dir, eval_interval=20)
-    assert cli.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
     assert outcome.run.name in capsys.readouterr().out
 
 
@@ -211,18 +212,18 @@ def test_the_runs_folder_of_the_environment_variable_is_used(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TD3_STUDIO_RUNS", str(tmp_path / "elsewhere"))
-    assert cli.main(["train", STEPS, "--steps", "20", "--no-eval", "--json", *small()]) == 0
+    assert app.main(["train", STEPS, "--steps", "20", "--no-eval", "--json", *small()]) == 0
     assert Path(last_line(capsys.readouterr().out)["run"]).parent == tmp_path / "elsewhere"
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--version"]) == 0
+    assert app.main(["--version"]) == 0
     assert capsys.readouterr().out == f"td3-studio {__version__}\n"
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("train", "eval", "replay", "export", "list", "doctor"):
-        assert cli.main([command, "--help"]) == 0
+        assert app.main([command, "--help"]) == 0
         assert command in capsys.readouterr().out
 
 
@@ -231,7 +232,7 @@ def test_a_run_that_fails_has_status_one_and_says_so_in_its_object(
 ) -> None:
     env = scripted(Script(faults={30: lambda o: (o[0], float("nan"), *o[2:])}))
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", env, *options, *small()]) == 1
+    assert app.main(["train", env, *options, *small()]) == 1
     captured = capsys.readouterr()
     found = last_line(captured.out)
     assert (found["stopped"], found["env_steps"]) == ("failed", 29)
@@ -246,7 +247,7 @@ def test_a_disk_full_at_the_very_end_is_told_in_one_sentence(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoint, "save", full)
-    assert cli.main(["train", STEPS, "--steps", "60", "--runs-dir", str(runs_dir), *small()]) == 1
+    assert app.main(["train", STEPS, "--steps", "60", "--runs-dir", str(runs_dir), *small()]) == 1
     *_, said = capsys.readouterr().err.splitlines()
     assert said.startswith("The run failed: The run is over, but its agent could not be saved as")
     assert said.endswith("No space left on device.")
@@ -256,7 +257,7 @@ def test_a_run_that_fails_prints_all_the_promised_keys_too(
     capsys: pytest.CaptureFixture[str], runs_dir: Path, scripted: Any
 ) -> None:
     env = scripted(Script(faults={30: lambda o: (o[0], float("nan"), *o[2:])}))
-    cli.main(["train", env, "--steps", "60", "--runs-dir", str(runs_dir), "--json", *small()])
+    app.main(["train", env, "--steps", "60", "--runs-dir", str(runs_dir), "--json", *small()])
     assert set(last_line(capsys.readouterr().out)) >= TRAIN_KEYS
 
 
@@ -296,7 +297,7 @@ def test_the_first_interrupt_only_asks_and_the_handlers_come_back(
         on_step=lambda step: os.kill(os.getpid(), signal.SIGINT) if step == 25 else None
     )
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", scripted(script), *options, *small()]) == 0
+    assert app.main(["train", scripted(script), *options, *small()]) == 0
     found = last_line(capsys.readouterr().out)
     assert (found["stopped"], found["env_steps"]) == ("user", 25)
     assert signal.getsignal(signal.SIGINT) is before
@@ -331,17 +332,17 @@ def test_success_against_the_threshold_is_printed_logged_and_kept(
         gym.registry.pop("Scripted/Solvable-v0")
         register_solvable(threshold)
         saved = str(ended.last_checkpoint)
-        assert cli.main(["eval", saved, "--episodes", "4", "--json"]) == 0
+        assert app.main(["eval", saved, "--episodes", "4", "--json"]) == 0
         found = last_line(capsys.readouterr().out)
         assert found["returns"] == [0.0, 1.0, 2.0, 3.0]
         assert (found["success"], found["reward_threshold"]) == (share, threshold)
         gym.registry.pop("Scripted/Solvable-v0")
         register_solvable(threshold)
-        assert cli.main(["eval", saved, "--episodes", "4"]) == 0
+        assert app.main(["eval", saved, "--episodes", "4"]) == 0
         assert capsys.readouterr().out == f"return 1.50 ± 1.12 over 4 episodes{words}\n"
         options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
         values = small(eval_interval=60)
-        assert cli.main(["train", "Scripted/Solvable-v0", *options, *values]) == 0
+        assert app.main(["train", "Scripted/Solvable-v0", *options, *values]) == 0
         captured = capsys.readouterr()
         (row,) = read_table(Path(last_line(captured.out)["run"]) / "evaluations.csv")
         returns = [float(part) for part in row["returns"].split()]

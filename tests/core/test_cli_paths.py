@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from td3core import cli
-from td3core.cli_paths import find_checkpoint, find_run, require_writable_name
+from td3core.cli import app
+from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
 from tests.core.helpers import finish
 
@@ -17,7 +17,7 @@ def run(runs_dir: Path) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *command: str) -> str:
-    assert cli.main(list(command)) == 2
+    assert app.main(list(command)) == 2
     said = capsys.readouterr().err.strip().splitlines()
     return said[-1]
 
@@ -39,7 +39,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(
     target.write_text("precious")
     assert "--force" in refused(capsys, "export", str(run), "--to", str(target))
     assert target.read_text() == "precious"
-    assert cli.main(["export", str(run), "--to", str(target), "--force"]) == 0
+    assert app.main(["export", str(run), "--to", str(target), "--force"]) == 0
     assert target.read_bytes()[:8] != b"precious"
 
 
@@ -71,7 +71,7 @@ def test_a_branch_may_name_the_run_it_starts_from(
     run: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--runs-dir", str(runs_dir), "--steps", "80", "--json"]
-    assert cli.main(["branch", run.name, *options]) == 0
+    assert app.main(["branch", run.name, *options]) == 0
     made = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert made["env_steps"] == 80
     assert Path(made["run"]).parent == runs_dir
@@ -84,7 +84,7 @@ def test_a_file_is_no_folder_of_runs(run: Path, capsys: pytest.CaptureFixture[st
 def test_a_folder_without_runs_is_said_to_have_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["list", "--runs-dir", str(tmp_path / "empty")]) == 0
+    assert app.main(["list", "--runs-dir", str(tmp_path / "empty")]) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert "There are no runs in" in said.err

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from td3core import cli
+from td3core.cli import app
 from tests.core.helpers import finish, write_checkpoint
 from tests.scripted import DICT_OBS, DISCRETE, STEPS, UNBOUNDED, Script
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run a command that has to be refused; return the one line it says."""
-    assert cli.main(list(arguments)) == 2
+    assert app.main(list(arguments)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Traceback" not in captured.err
@@ -165,6 +165,6 @@ def test_an_interrupt_outside_a_training_ends_without_a_traceback(
         raise KeyboardInterrupt
 
     path = write_checkpoint(tmp_path / "a.safetensors")
-    monkeypatch.setattr("td3core.evaluate.evaluate", interrupted)
-    assert cli.main(["eval", str(path)]) == 130
+    monkeypatch.setattr("td3core.evaluation.evaluate.evaluate", interrupted)
+    assert app.main(["eval", str(path)]) == 130
     assert "Traceback" not in capsys.readouterr().err

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from td3core.config import Tunables
-from td3core.control import Control
+from td3core.protocol.control import Control
 
 
 def test_a_new_control_asks_for_nothing() -> None:
@@ -78,8 +78,8 @@ def test_a_run_in_a_window_pauses_now_and_then_and_a_headless_one_never(
     shares: bool, pauses: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, slept = iter([10.0, 10.001, 10.003, 10.004, 10.006]), []
-    monkeypatch.setattr("td3core.control.time.perf_counter", lambda: next(clock))
-    monkeypatch.setattr("td3core.control.time.sleep", slept.append)
+    monkeypatch.setattr("td3core.protocol.control.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("td3core.protocol.control.time.sleep", slept.append)
     control = Control(shares_interpreter=shares)
     for _ in range(5):
         control.breathe()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from td3core.events import Ended
+from td3core.protocol.events import Ended
 from tests.benchmarks.crashes import Aim, crashes
 from tests.benchmarks.resume_equality import BOTH, equality
 from tests.core.helpers import finish, run

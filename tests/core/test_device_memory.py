@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core import experience
-from td3core.device_memory import DeviceMemory, fits
-from td3core.replay import ReplayBuffer
+from td3core.algorithm.device_buffer import DeviceMemory, fits
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.training import collector
 from tests.core.helpers import make_agent, run
 
 HERE = torch.device("cpu")
@@ -62,8 +62,8 @@ def test_a_run_learns_from_there_as_from_here(runs_dir, monkeypatch, normalised)
             super().__init__(*values)
             made.append(self)
 
-    monkeypatch.setattr(experience, "fits", lambda memory, device: True)
-    monkeypatch.setattr(experience, "DeviceMemory", Noted)
+    monkeypatch.setattr(collector, "fits", lambda memory, device: True)
+    monkeypatch.setattr(collector, "DeviceMemory", Noted)
     there, _ = run(runs_dir / "there", **values)
     assert len(made) == (0 if normalised else 1)
     files = [ended.run / "training.csv" for ended in (here, there)]

@@ -9,14 +9,15 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from td3core import checkpoint, cli
+from td3core import checkpoint
+from td3core.cli import app
 from td3core.config import RunConfig, make_settings
-from td3core.env_choice import EnvChoice
-from td3core.envs import check_env, make_env
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.make import check_env, make_env
 from td3core.errors import RequestError
-from td3core.evaluate import evaluate
-from td3core.events import Ended, Warned
-from td3core.runs import RunDirectory
+from td3core.evaluation.evaluate import evaluate
+from td3core.protocol.events import Ended, Warned
+from td3core.runs.directory import RunDirectory
 from tests.core.helpers import finish, make_agent, make_header, refusal
 from tests.core.helpers import run as play
 from tests.core.test_cli import last_line, small
@@ -87,10 +88,10 @@ def test_a_checkpoint_is_measured_and_filmed_with_its_arguments(
     hills: str, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = str(finish(runs_dir, hills, env_args=HIGH).last_checkpoint)
-    assert cli.main(["eval", saved, "--episodes", "2", "--json"]) == 0
+    assert app.main(["eval", saved, "--episodes", "2", "--json"]) == 0
     assert last_line(capsys.readouterr().out)["returns"] == [70.0, 70.0]
     film = tmp_path / "film.mp4"
-    assert cli.main(["replay", saved, "--video", str(film), "--json"]) == 0
+    assert app.main(["replay", saved, "--video", str(film), "--json"]) == 0
     assert last_line(capsys.readouterr().out)["returns"] == [70.0]
     assert film.stat().st_size > 0
 
@@ -99,7 +100,7 @@ def test_the_command_line_takes_them_as_a_setting(
     hills: str, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", hills, f"--set=env_args={HIGH}", *options, *small()]) == 0
+    assert app.main(["train", hills, f"--set=env_args={HIGH}", *options, *small()]) == 0
     run = Path(last_line(capsys.readouterr().out)["run"])
     assert RunDirectory.open(run).config.choice.kwargs == {"height": 7.0, "width": 4}
 
@@ -113,16 +114,16 @@ def test_a_mujoco_model_of_ones_own_is_trained_and_measured(
     args = json.dumps({"xml_file": str(model), "healthy_z_range": [0.1, 1.5]})
     options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
     command = ["train", "Ant-v5", f"--set=env_args={args}", *options, *small(env_check="on")]
-    assert cli.main(command) == 0
+    assert app.main(command) == 0
     saved = last_line(capsys.readouterr().out)["last_checkpoint"]
     env = make_env(checkpoint.read_header(Path(saved)).config.choice)
     assert env.unwrapped._healthy_z_range == [0.1, 1.5]
     assert env.unwrapped.model.geom("torso_geom").size[0] == 0.3
     env.close()
-    assert cli.main(["eval", saved, "--episodes", "1", "--json"]) == 0
+    assert app.main(["eval", saved, "--episodes", "1", "--json"]) == 0
     capsys.readouterr()
     model.unlink()
-    assert cli.main(["eval", saved]) == 2
+    assert app.main(["eval", saved]) == 2
     assert str(model) in capsys.readouterr().err
 
 
@@ -170,7 +171,7 @@ def test_an_argument_the_environment_refuses_is_named_and_nothing_is_started(
     hills: str, runs_dir: Path, args: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["train", hills, f"--set=env_args={args}", "--runs-dir", str(runs_dir)]
-    assert cli.main(command) == 2
+    assert app.main(command) == 2
     assert says in capsys.readouterr().err
     assert not runs_dir.exists()
 
@@ -218,9 +219,9 @@ def test_a_checkpoint_with_arguments_that_are_none_is_refused(tmp_path: Path) ->
 
 def test_a_checkpoint_from_before_there_were_arguments_opens(tmp_path: Path) -> None:
     header = make_header(tmp_path / "a.safetensors")
-    meaning = checkpoint._meaning(header)
+    meaning = checkpoint.format._meaning(header)
     del meaning["env"]["args"], meaning["config"]["env_args"], meaning["config"]["env_check"]
-    found = checkpoint._header(header.path, {"td3_studio": json.dumps(meaning)})
+    found = checkpoint.format._header(header.path, {"td3_studio": json.dumps(meaning)})
     assert found.env.choice == EnvChoice(header.env.env_id)
 
 
@@ -234,6 +235,6 @@ def test_the_same_agent_does_otherwise_in_an_environment_made_otherwise() -> Non
 def make_policy() -> Any:
     import numpy as np
 
-    from td3core.policy import Policy
+    from td3core.inference.policy import Policy
 
     return Policy([(np.zeros((1, 3), np.float32), np.zeros(1, np.float32))], "relu")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from td3core import cli
-from td3core.catalogue import KNOWN, KnownEnv
-from td3core.env_check import Level, Report, examine
-from td3core.env_choice import EnvChoice
-from td3core.env_conformance import gymnasium_complaints
+from td3core.cli import app
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import KNOWN, KnownEnv
+from td3core.envs.check import Level, Report, examine
+from td3core.envs.gymnasium_check import gymnasium_complaints
 from td3core.errors import RequestError
-from td3core.events import Ended, Started, Warned
+from td3core.protocol.events import Ended, Started, Warned
 from tests.core.helpers import fail, run
 from tests.scripted import DISCRETE, GRID, STEPS
 
@@ -256,7 +256,7 @@ def test_an_environment_that_td3_cannot_be_used_on_is_refused() -> None:
 
 
 def check(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    status = cli.main(["check", *words, "--json"])
+    status = app.main(["check", *words, "--json"])
     return status, json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
@@ -279,14 +279,14 @@ def test_an_error_is_status_one_and_a_wrong_request_two(
     assert status == 1
     assert found["errors"] >= 1
     for words in (["CartPole-v1"], ["Pendulum-v1", "--set", "tau=1"], ["Nothing-v0"]):
-        assert cli.main(["check", *words]) == 2
+        assert app.main(["check", *words]) == 2
         assert capsys.readouterr().err.startswith("td3-studio: ")
 
 
 def test_people_read_a_line_for_each_finding(
     named: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["check", named(Huge), "--quick"]) == 0
+    assert app.main(["check", named(Huge), "--quick"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7
     assert [line.split()[1] for line in lines if line.startswith("warning")] == ["values"]
@@ -334,7 +334,7 @@ def test_known_environments_are_only_tried_when_made_otherwise(
         tried.append(choice)
         return Report(None, ())  # type: ignore[arg-type]
 
-    monkeypatch.setattr("td3core.env_check.examine", examine_nothing)
+    monkeypatch.setattr("td3core.envs.check.examine", examine_nothing)
     for args in ("", '{"g": 9.0}'):
         run(runs_dir, "Pendulum-v1", env_check=True, steps=20, env_args=args)
     assert [choice.args for choice in tried] == ['{"g": 9.0}']

@@ -14,9 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from td3core import checkpoint, cli
-from td3core.events import Ended, Failed, Progress
-from td3core.tables import read_table
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.protocol.events import Ended, Failed, Progress
+from td3core.runs.tables import read_table
 from tests.core.helpers import fail, finish, run, same, tensors
 from tests.core.test_cli import small
 from tests.scripted import Script
@@ -213,7 +214,7 @@ def test_an_own_environment_is_trained_in_processes_from_the_command_line(
 ) -> None:
     processes = ["--set", "num_envs=4", "--set", "env_processes=2"]
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json", *small(), *processes]
-    assert cli.main(["train", "own_fleet:Slide", *options]) == 0
+    assert app.main(["train", "own_fleet:Slide", *options]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["env_steps"] == 60
 
 

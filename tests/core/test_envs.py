@@ -8,8 +8,9 @@ from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.catalogue import KNOWN, KnownEnv
-from td3core.envs import AgentView, check_env, make_env, registered_elsewhere
+from td3core.envs.agent_view import AgentView
+from td3core.envs.catalogue import KNOWN, KnownEnv
+from td3core.envs.make import check_env, make_env, registered_elsewhere
 from td3core.errors import RequestError
 from tests import scripted as known
 from tests.scripted import Script, SpacesEnv

@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core.evaluate import evaluate
-from td3core.measured import Evaluation, success_of
-from td3core.policy import Policy
+from td3core.evaluation.evaluate import evaluate
+from td3core.evaluation.result import Evaluation, success_of
+from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, episode_seed
 from tests.scripted import STEPS, Script
 

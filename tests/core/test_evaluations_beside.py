@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core import checkpoint
-from td3core.control import Control
-from td3core.events import Ended, Evaluated, Progress, Saved, Warned
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Evaluated, Progress, Saved, Warned
+from td3core.runs.tables import read_table
 from tests.core.helpers import finish, run
 from tests.scripted import Script
 
@@ -99,5 +99,5 @@ def test_the_process_that_evaluates_needs_no_torch() -> None:
     import subprocess
     import sys
 
-    code = "import sys, td3core.evaluations; sys.exit('torch' in sys.modules)"
+    code = "import sys, td3core.training.background_evaluation; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from td3core.files import GrowingFile, alias, copy, make_folder, write_atomically
+from td3core.system.files import GrowingFile, alias, copy, make_folder, write_atomically
 from tests.power import Tree, failing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs links and flushed folders")
@@ -78,7 +78,7 @@ def test_a_name_that_cannot_be_given_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, broken, full)
-    monkeypatch.setattr("td3core.files.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.system.files.shutil.copyfile", full)
     with pytest.raises(OSError, match="No space left"):
         alias(tmp_path / "from", tmp_path / "to")
     assert left(tmp_path) == {"from": NEW, "to": OLD}

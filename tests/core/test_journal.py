@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config import Tunables
-from td3core.journal import MOST_BYTES, Change, Schedule, changes_of, forget, mend, read
+from td3core.runs.journal import MOST_BYTES, Change, changes_of, forget, mend, read
+from td3core.training.schedule import Schedule
 
 LINES = [
     {"step": 3, "field": "tau", "old": 0.005, "new": 0.5, "time": "t"},

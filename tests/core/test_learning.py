@@ -7,11 +7,11 @@ import pytest
 
 from td3core import checkpoint
 from td3core.config import make_settings
-from td3core.control import Control
-from td3core.evaluate import evaluate
-from td3core.events import Ended, Evaluated
-from td3core.loop import train
-from td3core.presets import compose
+from td3core.config.presets import compose
+from td3core.evaluation.evaluate import evaluate
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Evaluated
+from td3core.training.launch import train
 from tests.core.helpers import Told, run
 from tests.scripted import IDENTITY, IdentityEnv
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from td3core.errors import RequestError
-from td3core.lock import RunLock, holder, left_behind
+from td3core.runs.lock import RunLock, holder, left_behind
 
 HOLD = """
 import sys

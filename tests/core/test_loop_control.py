@@ -9,9 +9,19 @@ import pytest
 
 from td3core import checkpoint
 from td3core.config import Tunables, specs
-from td3core.control import Control
-from td3core.events import Ended, Evaluated, Event, Phase, Progress, Saved, Started, Tuned, Warned
-from td3core.loop import train
+from td3core.protocol.control import Control
+from td3core.protocol.events import (
+    Ended,
+    Evaluated,
+    Event,
+    Phase,
+    Progress,
+    Saved,
+    Started,
+    Tuned,
+    Warned,
+)
+from td3core.training.launch import train
 from tests.core.helpers import Told, finish, run, same, tensors, tiny
 from tests.scripted import Script
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
-from td3core.events import (
+from td3core.protocol.events import (
     TRAINING_COLUMNS,
     Ended,
     Evaluated,
@@ -20,8 +20,8 @@ from td3core.events import (
     Warned,
 )
 from td3core.randomness import Purpose, episode_seed
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_table
 from tests.core.helpers import TINY, finish, run, tiny
 from tests.scripted import Script
 

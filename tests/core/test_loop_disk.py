@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, files, runs
-from td3core.control import Control
+from td3core import checkpoint
 from td3core.errors import RequestError
-from td3core.events import Ended, Failed, Progress, Saved, Warned
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Progress, Saved, Warned
+from td3core.runs import directory
+from td3core.runs.tables import read_table
+from td3core.system import files
 from tests.core.helpers import finish, run, same, tensors, tiny
 from tests.scripted import Script
 
@@ -56,7 +58,7 @@ def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = Disk(files.write_atomically, lambda path: path.stem not in ("step_000000020", "run"))
-    monkeypatch.setattr(checkpoint, "write_atomically", late)
+    monkeypatch.setattr(checkpoint.format, "write_atomically", late)
     outcome, told = run(runs_dir, checkpoint_interval=20)
     assert isinstance(outcome, Failed)
     assert [s.path.stem for s in told.all(Saved)] == ["step_000000020"]
@@ -85,7 +87,7 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     script = Script()
     disk = Disk(files.append_whole, lambda path: script.steps < 45)
     monkeypatch.setattr(files, "append_whole", disk)
-    monkeypatch.setattr("td3core.trainer.REPORT_S", 0.0)
+    monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
     outcome, told = run(runs_dir, scripted(script), steps=60)
     assert isinstance(outcome, Ended)
     assert disk.refused > 10
@@ -104,7 +106,7 @@ def test_a_full_disk_is_told_once_and_again_when_it_fills_again(
     script = Script([(1, "terminated")])
     disk = Disk(files.append_whole, lambda path: 10 < script.steps < 20 or 30 < script.steps < 40)
     monkeypatch.setattr(files, "append_whole", disk)
-    monkeypatch.setattr("td3core.trainer.REPORT_S", 0.0)
+    monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
     _, told = run(runs_dir, scripted(script), steps=60)
     assert [w.env_steps for w in told.all(Warned)] == [11, 31]
 
@@ -193,4 +195,4 @@ def test_a_runs_folder_that_cannot_be_made_is_a_wrong_request(tmp_path: Path) ->
     assert str(in_the_way) in outcome.message
     assert told.events == [outcome]
     with pytest.raises(RequestError, match="cannot be written"):
-        runs.RunDirectory.create(in_the_way / "deeper", *tiny())
+        directory.RunDirectory.create(in_the_way / "deeper", *tiny())

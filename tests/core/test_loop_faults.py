@@ -10,10 +10,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from td3core import checkpoint
-from td3core.control import Control
-from td3core.events import Saved, Started
-from td3core.loop import train
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Saved, Started
+from td3core.runs.tables import read_table
+from td3core.training.launch import train
 from tests.core.helpers import Told, fail, run, tiny
 from tests.scripted import DISCRETE, Script
 

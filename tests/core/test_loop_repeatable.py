@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from td3core.control import Control
-from td3core.events import Ended, Evaluated, Progress
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Evaluated, Progress
+from td3core.runs.tables import read_table
 from tests.core.helpers import finish, run, same, tensors
 from tests.scripted import STEPS
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from td3core.buffer.buffer_file import BLOCK, MemoryFile
+from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.errors import RequestError
-from td3core.memory_file import BLOCK, MemoryFile
-from td3core.replay import ReplayBuffer
 from tests.power import failing
 
 WIDTH = 4 * (2 * 1 + 1 + 2)

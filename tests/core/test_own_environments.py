@@ -7,8 +7,8 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from td3core import cli
-from td3core.envs import check_env
+from td3core.cli import app
+from td3core.envs.make import check_env
 from td3core.errors import RequestError
 from tests.core.test_cli import small
 
@@ -78,9 +78,9 @@ def test_an_own_environment_is_trained_and_measured_like_any_other(
     words: list[str], runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", *words, *options, *small()]) == 0
+    assert app.main(["train", *words, *options, *small()]) == 0
     ended = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert cli.main(["eval", ended["last_checkpoint"], "--episodes", "2", "--json"]) == 0
+    assert app.main(["eval", ended["last_checkpoint"], "--episodes", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["episodes"] == 2
 
 
@@ -88,6 +88,6 @@ def test_a_name_without_its_version_gets_the_preset_of_the_newest(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--steps", "60", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
-    assert cli.main(["train", "Pendulum", *options]) == 0
+    assert app.main(["train", "Pendulum", *options]) == 0
     run = Path(json.loads(capsys.readouterr().out.splitlines()[-1])["run"])
     assert 'preset = "Pendulum-v1"' in (run / "run.toml").read_text()

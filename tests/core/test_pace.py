@@ -1,7 +1,7 @@
 import pytest
 
-from td3core import pace
-from td3core.pace import Pace
+from td3core.training import run_clock
+from td3core.training.run_clock import Pace
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(pace, "time", clock)
+    monkeypatch.setattr(run_clock, "time", clock)
     return clock
 
 

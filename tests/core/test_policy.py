@@ -5,8 +5,9 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from td3core.agent import TD3
-from td3core.policy import Policy, rollout
+from td3core.algorithm.td3 import TD3
+from td3core.evaluation.rollout import rollout
+from td3core.inference.policy import Policy
 from tests.core.autograd_td3 import AutogradTD3
 from tests.core.helpers import batch, make_agent, tiny
 from tests.scripted import Script
@@ -76,7 +77,7 @@ def test_a_policy_acts_the_same_on_one_thread_and_on_many() -> None:
 
 
 def test_a_rollout_tells_each_step_to_the_end_of_the_episode(scripted: Any) -> None:
-    from td3core.envs import make_env
+    from td3core.envs.make import make_env
 
     script = Script(episodes=[(3, "truncated")], reward=lambda step, _: float(step))
     env = make_env(scripted(script))

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from td3core.config import to_dict
-from td3core.control import Control
-from td3core.events import Ended, Failed, Started, Warned
-from td3core.journal import Change, changes_of
-from td3core.loop import branch, resume, train
-from td3core.resumption import choose_checkpoint
-from td3core.runs import RunDirectory
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Started, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change, changes_of
+from td3core.runs.resumption import choose_checkpoint
+from td3core.training.launch import branch, resume, train
 from tests.core.helpers import Told, finish, tiny
 from tests.core.resuming import go_on, stopped
 from tests.lives import differences, run_of
@@ -92,7 +92,7 @@ def test_a_run_goes_on_the_same_after_a_power_failure(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
 ) -> None:
     # The ring of the memory comes round on disk too.
-    monkeypatch.setattr("td3core.loop.SLACK", 25)
+    monkeypatch.setattr("td3core.training.launch.SLACK", 25)
     straight, cuts = cut_off(tmp_path, runs_dir, **values)
     require_all_go_on(cuts, tmp_path / "cuts", straight)
 

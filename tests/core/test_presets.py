@@ -7,13 +7,13 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core.catalogue import KNOWN, find_known
 from td3core.config import RunConfig, Tunables, make_settings, specs
-from td3core.control import Control
+from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
+from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
-from td3core.events import Ended, Warned
-from td3core.loop import train
-from td3core.presets import Preset, compose, load_presets, parse_preset, preset_for
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Warned
+from td3core.training.launch import train
 from tests.core.helpers import Told
 from tests.scripted import STEPS
 

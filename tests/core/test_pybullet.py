@@ -9,10 +9,10 @@ from pathlib import Path
 import av
 import pytest
 
-from td3core import catalogue
-from td3core.catalogue import KNOWN, find_known
-from td3core.doctor import examine
-from td3core.envs import make_env
+from td3core.cli.doctor import examine
+from td3core.envs import catalogue
+from td3core.envs.catalogue import KNOWN, find_known
+from td3core.envs.make import make_env
 from td3core.errors import RequestError
 from tests.core.test_cli import small
 
@@ -58,7 +58,7 @@ def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
 def test_without_the_extra_the_doctor_says_how_to_get_it(
     without_pybullet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.doctor._draws", lambda env_id: None)
+    monkeypatch.setattr("td3core.cli.doctor._draws", lambda env_id: None)
     found = next(f for f in examine() if f is not None and f.what == "PyBullet")
     assert found.value == "not installed (optional); pip install 'pybullet_envs_gymnasium'"
     assert found.ok is None
@@ -71,7 +71,7 @@ def test_a_slip_of_the_pen_leads_to_the_walker_even_before_it_is_registered() ->
 
 def test_nothing_of_pybullet_is_imported_until_it_is_asked_for(root: Path) -> None:
     code = (
-        "import sys; from td3core.envs import make_env; make_env('Pendulum-v1').close();"
+        "import sys; from td3core.envs.make import make_env; make_env('Pendulum-v1').close();"
         " sys.exit('pybullet_envs_gymnasium' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0

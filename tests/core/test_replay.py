@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.replay import ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer
 
 
 def transition(number: int, obs_dim: int = 3, act_dim: int = 2) -> tuple[Any, ...]:

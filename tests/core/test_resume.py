@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, cli
+from td3core import checkpoint
+from td3core.cli import app
 from td3core.config import to_dict
-from td3core.control import Control
-from td3core.events import Ended, Failed, Tuned, Warned
-from td3core.journal import Change
-from td3core.lock import RunLock
-from td3core.loop import train
-from td3core.resumption import choose_checkpoint, pending_changes
-from td3core.runs import RunDirectory
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Tuned, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change
+from td3core.runs.lock import RunLock
+from td3core.runs.resumption import choose_checkpoint, pending_changes
+from td3core.training.launch import train
 from tests.core.helpers import Told, finish, run, tiny
 from tests.core.resuming import (
     VALUES,
@@ -188,7 +189,7 @@ def test_a_living_run_is_not_touched_by_another_who_would_go_on_with_it(
     with RunLock(ended.run):
         before = contents(ended.run)
         assert "locked by a living process" in refused(ended.run)
-        assert cli.main(["resume", str(ended.run)]) == 2
+        assert app.main(["resume", str(ended.run)]) == 2
         assert contents(ended.run) == before
     assert "is locked by a living process" in capsys.readouterr().err
 
@@ -201,13 +202,13 @@ def test_resume_on_the_command_line_goes_on_and_prints_how_it_ended(
 ) -> None:
     ended = stopped(runs_dir, 50, **VALUES)
     monkeypatch.setenv("TD3_STUDIO_RUNS", str(runs_dir))
-    assert cli.main(["resume", ended.run.name, "--steps", "1e2", "--json"]) == 0
+    assert app.main(["resume", ended.run.name, "--steps", "1e2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["env_steps"], found["stopped"]) == (100, "finished")
     assert to_dict(RunDirectory.open(ended.run).config)["steps"] == 100
-    assert cli.main(["resume", ended.run.name]) == 2
+    assert app.main(["resume", ended.run.name]) == 2
     assert "has come to step 100" in capsys.readouterr().err
-    assert cli.main(["resume", "nothing-here"]) == 2
+    assert app.main(["resume", "nothing-here"]) == 2
 
 
 def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs_dir: Path) -> None:

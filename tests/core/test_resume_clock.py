@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from td3core import checkpoint, cli, pace
+from td3core import checkpoint
+from td3core.cli import app
 from td3core.errors import RequestError
-from td3core.events import Ended, Started
-from td3core.run_list import summarise
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.protocol.events import Ended, Started
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import summarise
+from td3core.runs.tables import read_table
+from td3core.training import run_clock
 from tests.core.helpers import run
 from tests.core.resuming import branched, go_on, go_on_well, stopped
 from tests.scripted import StepsEnv
@@ -38,7 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         clock.now += 1.0
         return step(env, action)
 
-    monkeypatch.setattr(pace, "time", clock)
+    monkeypatch.setattr(run_clock, "time", clock)
     monkeypatch.setattr(StepsEnv, "step", slow)
     return clock
 
@@ -115,7 +117,7 @@ def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
     runs_dir: Path, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = interrupted(runs_dir, clock, reached=70, saved=40)
-    assert cli.main(["resume", str(found.path)]) == 0
+    assert app.main(["resume", str(found.path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "going on from step 40 The 30 steps on record after step 40 are taken again" in said
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from td3core import checkpoint
-from td3core.resumption import choose_checkpoint
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import choose_checkpoint
+from td3core.runs.tables import read_table
 from tests.core.helpers import finish
 from tests.core.resuming import (
     VALUES,

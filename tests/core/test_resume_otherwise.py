@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core import checkpoint, files, products
+from td3core import checkpoint
+from td3core.algorithm import matmul
 from td3core.errors import RequestError
-from td3core.events import Ended, Failed, Warned
-from td3core.resumption import load_complete
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.protocol.events import Ended, Failed, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import load_complete
+from td3core.runs.tables import read_table
+from td3core.system import files
 from tests.core.helpers import fail, finish, run, same, tensors
 from tests.core.resuming import (
     VALUES,
@@ -61,8 +63,8 @@ def test_a_memory_that_is_not_what_it_was_is_filled_again(runs_dir: Path, damage
 
 def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = stopped(runs_dir, 50, **VALUES)
-    here = products.circumstances(1)
-    monkeypatch.setattr(products, "circumstances", lambda threads: here | {"torch": "99.0"})
+    here = matmul.circumstances(1)
+    monkeypatch.setattr(matmul, "circumstances", lambda threads: here | {"torch": "99.0"})
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
     said = told.all(Warned)[0].message
@@ -101,7 +103,7 @@ def test_an_environment_that_fails_on_its_way_back_begins_a_new_episode(
 def test_an_episode_longer_than_the_memory_cannot_come_back(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.loop.SLACK", 5)
+    monkeypatch.setattr("td3core.training.launch.SLACK", 5)
     values = VALUES | {"env": "Pendulum-v1", "buffer_size": 30, "eval_interval": 0}
     ended = stopped(runs_dir, 50, **values)
     outcome, told = go_on(ended.run)
@@ -190,7 +192,7 @@ def test_an_agent_that_was_being_evaluated_is_evaluated_when_the_run_goes_on(
     straight = finish(runs_dir / "straight", **VALUES)
     with monkeypatch.context() as patch:
         # A process that is never done before the run is stopped.
-        patch.setattr("td3core.judge.Judge.submit", lambda self, agent: None)
+        patch.setattr("td3core.training.evaluator.Judge.submit", lambda self, agent: None)
         ended = stopped(runs_dir, 73, **VALUES)
     waiting = [path.name for path in RunDirectory.open(ended.run).waiting()]
     assert waiting == [f"evaluating_{n:09d}.safetensors" for n in (30, 60)]
@@ -227,8 +229,8 @@ def test_a_damaged_agent_that_waited_is_left_out(runs_dir: Path) -> None:
 def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.loop.SLACK", 40)
-    monkeypatch.setattr("td3core.keeper._RETRY_AFTER", 5)
+    monkeypatch.setattr("td3core.training.launch.SLACK", 40)
+    monkeypatch.setattr("td3core.training.checkpointer._RETRY_AFTER", 5)
     values: dict[str, Any] = {"buffer_size": 60, "steps": 400, "checkpoint_interval": 50}
     straight = finish(runs_dir / "straight", **values)
     original = files.write_atomically
@@ -240,7 +242,7 @@ def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
         original(path, data)
 
     full: list[bool] = []
-    for name in ("checkpoint", "keeper"):
+    for name in ("checkpoint.format", "training.checkpointer"):
         monkeypatch.setattr(f"td3core.{name}.write_atomically", write)
     ended = stopped(runs_dir, 150, **values)
     full.append(True)
@@ -255,7 +257,7 @@ def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
 
 
 def test_a_save_that_failed_is_tried_again(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("td3core.loop.SLACK", 20)
+    monkeypatch.setattr("td3core.training.launch.SLACK", 20)
     original, refusals = checkpoint.save, []
 
     def save(path: Path, *rest: Any) -> None:

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core import cli, lock
-from td3core.events import Ended
-from td3core.lock import RunLock
-from td3core.records import Ending, Notes, Parent, State, read_ending, read_notes, write_notes
-from td3core.run_list import summarise
-from td3core.runs import EVALUATION_COLUMNS, RunDirectory, training_columns
-from td3core.tables import read_last_row, read_numbers
+from td3core.cli import app
+from td3core.protocol.events import Ended
+from td3core.runs import lock
+from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory, training_columns
+from td3core.runs.listing import summarise
+from td3core.runs.lock import RunLock
+from td3core.runs.metadata import Ending, Notes, Parent, State, read_ending, read_notes, write_notes
+from td3core.runs.tables import read_last_row, read_numbers
 from tests.core.helpers import tiny, write_checkpoint
 
 
@@ -226,7 +227,7 @@ def test_the_list_tells_state_parent_name_and_note(
     first.write_ending(ended(first, "user"))
     parent = f'[parent]\nrun = "{first.path.name}"\ncheckpoint = "best.safetensors"\nenv_steps = 4'
     child = add_parent(create(runs_dir), parent)
-    assert cli.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
     found = {entry["run"]: entry for entry in json.loads(capsys.readouterr().out.splitlines()[-1])}
     one, two = found[str(first.path)], found[str(child.path)]
     assert (one["state"], one["name"], one["note"]) == ("stopped", "plain one", "keep")
@@ -237,7 +238,7 @@ def test_the_list_tells_state_parent_name_and_note(
         "env_steps": 4,
     }
     monkeypatch.setenv("COLUMNS", "200")
-    assert cli.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
     said = capsys.readouterr().out
     assert all(word in said for word in ("stopped", "interrupted", "plain one", "branched from"))
 

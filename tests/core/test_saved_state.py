@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
-from td3core.resumption import load_complete
+from td3core.exporters import weights
+from td3core.runs.resumption import load_complete
 from tests.core.helpers import finish, refusal, tensors
 
 Change = Callable[[dict[str, Any]], None]
@@ -138,7 +139,7 @@ def test_a_state_that_no_run_has_is_refused(good: Path, spot: Path, change: Chan
 
 
 def test_an_exported_agent_is_refused(good: Path, spot: Path) -> None:
-    checkpoint.export(good, spot)
+    weights.export(good, spot)
     assert "exported agent" in refusal(spot, load_complete)
 
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from td3core import checkpoint
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
 from td3core.errors import RequestError
-from td3core.evaluate import evaluate
-from td3core.events import Progress
-from td3core.normalise import Normaliser
-from td3core.tables import read_table
+from td3core.evaluation.evaluate import evaluate
+from td3core.exporters import weights
+from td3core.inference.normaliser import Normaliser
+from td3core.protocol.events import Progress
+from td3core.runs.tables import read_table
 from tests.core.helpers import finish, run
 from tests.scripted import Script
 
@@ -66,7 +67,7 @@ def test_a_normalising_agent_without_its_statistics_is_refused(runs_dir: Path) -
 
 def test_an_exported_normalising_agent_keeps_its_statistics(runs_dir: Path, tmp_path: Path) -> None:
     ended = finish(runs_dir, normalize_observations=True)
-    checkpoint.export(ended.last_checkpoint, tmp_path / "slim.safetensors")
+    weights.export(ended.last_checkpoint, tmp_path / "slim.safetensors")
     full, slim = (
         checkpoint.load(ended.last_checkpoint),
         checkpoint.load(tmp_path / "slim.safetensors"),

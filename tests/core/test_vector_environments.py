@@ -8,12 +8,12 @@ import pytest
 
 from td3core import checkpoint
 from td3core.config import check_together
-from td3core.control import Control
 from td3core.errors import RequestError
-from td3core.events import Ended, Evaluated, Progress, Saved, Tuned
-from td3core.normalise import Normaliser
+from td3core.inference.normaliser import Normaliser
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Evaluated, Progress, Saved, Tuned
 from td3core.randomness import Purpose, episode_seed, generator
-from td3core.tables import read_table
+from td3core.runs.tables import read_table
 from tests.core.helpers import fail, finish, make_agent, run, same, tensors, tiny
 from tests.scripted import Script
 

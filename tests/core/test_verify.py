@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core import cli
+from td3core.cli import app
 from td3core.errors import RequestError, RunError
-from td3core.runs import RunDirectory
-from td3core.verify import verify
+from td3core.runs.directory import RunDirectory
+from td3core.training.verify_resume import verify
 from tests.core.helpers import finish, tiny
 from tests.core.resuming import contents
 from tests.scripted import Script
@@ -68,10 +68,10 @@ def test_a_check_that_is_stopped_says_so(runs_dir: Path) -> None:
 
 def test_verify_on_the_command_line(runs_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = finish(runs_dir, **VALUES).run
-    assert cli.main(["verify", str(good), "--steps", "40"]) == 0
+    assert app.main(["verify", str(good), "--steps", "40"]) == 0
     assert "resumes exactly (steps 97 to 137)" in capsys.readouterr().out
     bad = finish(runs_dir, **VALUES | {"keep_replay": False}).run
-    assert cli.main(["verify", str(bad), "--steps", "40", "--json"]) == 1
+    assert app.main(["verify", str(bad), "--steps", "40", "--json"]) == 1
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["exact"], found["from_step"]) == (False, 97)
-    assert cli.main(["verify", str(runs_dir)]) == 2
+    assert app.main(["verify", str(runs_dir)]) == 2

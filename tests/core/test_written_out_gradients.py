@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from td3core.agent import TD3
+from td3core.algorithm.td3 import TD3
 from td3core.randomness import Purpose, generator
 from tests.core.autograd_td3 import AutogradTD3, draw, gradients
 from tests.core.helpers import batch, tiny

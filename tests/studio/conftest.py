@@ -8,10 +8,10 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
 from studio.app import build_window
-from studio.main_window import MainWindow
-from studio.run_controller import RunState
-from studio.runs_browser import RunsBrowser
-from studio.theme import load_theme
+from studio.run_browser.panel import RunsBrowser
+from studio.session.controller import RunState
+from studio.theme.theme import load_theme
+from studio.window.main_window import MainWindow
 
 
 @pytest.fixture(autouse=True)

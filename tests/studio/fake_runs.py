@@ -8,8 +8,13 @@ from typing import Any
 import tomli_w
 
 from td3core.config import make_settings
-from td3core.records import Notes, write_notes
-from td3core.runs import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory, training_columns
+from td3core.runs.directory import (
+    EPISODE_COLUMNS,
+    EVALUATION_COLUMNS,
+    RunDirectory,
+    training_columns,
+)
+from td3core.runs.metadata import Notes, write_notes
 
 
 def make_run(

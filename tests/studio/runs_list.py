@@ -3,9 +3,9 @@
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction
 
-from studio.runs_browser import RunsBrowser
-from studio.runs_cells import Column
-from td3core.runs import RunDirectory
+from studio.run_browser.columns import Column
+from studio.run_browser.panel import RunsBrowser
+from td3core.runs.directory import RunDirectory
 from tests.studio.test_main_job import click
 
 DISPLAY = Qt.ItemDataRole.DisplayRole

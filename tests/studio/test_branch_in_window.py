@@ -8,14 +8,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QLabel, QPushButton, QSpinBox, QWidget
 
-from studio.branch_dialog import BranchDialog
-from studio.run_controller import RunState
-from td3core import checkpoint
+from studio.launch.branch_dialog import BranchDialog
+from studio.session.controller import RunState
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
-from td3core.events import Ended, Failed, Started
-from td3core.resumption import SHAPES
-from td3core.runs import RunDirectory
+from td3core.exporters import weights
+from td3core.protocol.events import Ended, Failed, Started
+from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import SHAPES
 from tests.studio.test_main_job import Listener, click
 from tests.studio.test_resume_in_window import open_run, train_before, wait_until_idle
 
@@ -130,7 +130,7 @@ def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
     window, parent, tmp_path
 ):
     exported = parent.checkpoints / "step_000000700.safetensors"
-    checkpoint.export(parent.last, exported)
+    weights.export(parent.last, exported)
     window.replay.show_run(parent)
     action = menu_at(window, exported)
     assert not action.isEnabled()
@@ -152,8 +152,8 @@ def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
     qtbot, window, find, runs_dir, monkeypatch
 ):
     run = train_before(runs_dir, actor_lr=4e-4, critic_lr=2e-3, stop_at=600)
-    from td3core import trainer
-    from td3core.soundness import DivergedError
+    from td3core.training import trainer
+    from td3core.training.divergence import DivergedError
 
     sound = trainer.require_sound_metrics
 

@@ -3,15 +3,16 @@
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QTimer, QtMsgType, qCritical, qInstallMessageHandler
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 
-from studio.crash import CrashDialog, CrashHook
-from studio.run_controller import RunState
-from td3core.events import Ended, Saved
+from studio.session.controller import RunState
+from studio.window.crash_reporter import CrashDialog, CrashHook
+from td3core.protocol.events import Ended, Saved
 from tests.studio.test_main_job import click, start_pendulum
 
 
@@ -20,7 +21,7 @@ def hook(window, monkeypatch) -> Iterator[CrashHook]:
     """The hook, installed as the application does, and taken out again."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    made = CrashHook(window)
+    made = CrashHook(window, window.controller, partial(window.log.add, "error"))
     before = qInstallMessageHandler(None)
     made.install()
     yield made

@@ -2,7 +2,8 @@
 
 import pytest
 
-from td3core import disk
+from studio import formatting
+from td3core.runs import disk_usage
 
 
 def text(find) -> str:
@@ -17,7 +18,7 @@ def test_the_form_says_what_a_run_will_take(find):
     find("field_buffer_size").setValue(50_000)
     find("field_checkpoint_interval").setValue(10_000)
     # 3 + 3 observations, one action, reward and end, 4 bytes each, and 20 000 rows to spare.
-    assert f"replay memory {disk.in_words(70_000 * 36)}" in text(find)
+    assert f"replay memory {formatting.format_size(70_000 * 36)}" in text(find)
     assert "12 checkpoints" in text(find)
     find("field_keep_every").setValue(5)
     assert "4 checkpoints" in text(find)
@@ -26,12 +27,12 @@ def test_the_form_says_what_a_run_will_take(find):
 
 
 def test_little_room_is_said_in_the_colour_of_warnings(window, find, monkeypatch):
-    monkeypatch.setattr(disk, "free_bytes", lambda _: 1_000_000)
+    monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 1_000_000)
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(100_001)
     assert "Only 1 MB" in text(find)
     assert find("setup_disk").property("role") == "warn"
-    monkeypatch.setattr(disk, "free_bytes", lambda _: 10**15)
+    monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 10**15)
     find("steps_spin").setValue(100_002)
     assert "Only" not in text(find)
     assert find("setup_disk").property("role") == "muted"

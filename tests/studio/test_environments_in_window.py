@@ -9,11 +9,11 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from studio.app import build_window
-from studio.env_inquiry import EnvInquiry
-from studio.env_picker import EnvPicker, Role, facts_in_words
-from studio.run_controller import RunState
-from td3core import catalogue
-from td3core.catalogue import KNOWN
+from studio.session.controller import RunState
+from studio.setup.env_picker import EnvPicker, Role, facts_in_words
+from studio.setup.env_query import EnvInquiry
+from td3core.envs import catalogue
+from td3core.envs.catalogue import KNOWN
 from tests.studio.test_main_job import click
 
 OWN = """

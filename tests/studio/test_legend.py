@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from studio.legend import Legend
-from td3core import events
+from studio.plots.legend import Legend
 from td3core.config import RunConfig, Tunables
+from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.studio.test_window_details import open_run, plain_text
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QMessageBox
 
-from studio.main_window import MainWindow
-from studio.run_controller import RunState
-from td3core import events
+from studio.session.controller import RunState
+from studio.window.main_window import MainWindow
+from td3core.protocol import events
 
 
 class Listener:

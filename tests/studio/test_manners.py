@@ -8,11 +8,11 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from studio.plot_export import with_suffix
-from studio.run_controller import RunState
-from studio.theme import load_theme
-from td3core import events
+from studio.plots.export import with_suffix
+from studio.session.controller import RunState
+from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
+from td3core.protocol import events
 from tests.studio.test_main_job import Listener, click, start_pendulum
 
 

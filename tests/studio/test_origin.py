@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from td3core import events
+from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.studio.test_main_job import Listener, click
 from tests.studio.test_resume_in_window import (

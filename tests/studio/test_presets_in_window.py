@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from studio.preset_menu import PresetMenu
-from td3core.presets import compose, load_presets
+from studio.setup.preset_menu import PresetMenu
+from td3core.config.presets import compose, load_presets
 
 
 @pytest.fixture(autouse=True)

@@ -10,15 +10,15 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog
 
-from studio.going_on_dialogs import MoreStepsDialog, RepeatDialog
-from studio.run_controller import RunState
+from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.session.controller import RunState
 from td3core import checkpoint
-from td3core.control import Control
-from td3core.events import Ended, Failed, Started, Tuned
-from td3core.journal import changes_of
-from td3core.loop import train
-from td3core.runs import RunDirectory
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Started, Tuned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
+from td3core.runs.tables import read_table
+from td3core.training.launch import train
 from tests.core.helpers import tiny
 from tests.studio.test_main_job import Listener, click
 
@@ -242,7 +242,7 @@ def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
 
 @pytest.mark.parametrize("reached", [0, 500])
 def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, reached):
-    from td3core.run_list import summarise
+    from td3core.runs.listing import summarise
 
     run = train_before(runs_dir, steps=600)
     dialog = MoreStepsDialog(summarise(run), window)

@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QMessageBox
 
-from studio import runs_dialogs
-from studio.runs_dialogs import move_to_trash
-from td3core.lock import RunLock
+from studio.run_browser import dialogs
+from studio.run_browser.dialogs import move_to_trash
+from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run
 from tests.studio.runs_list import action, choose, listed, read_again
 from tests.studio.test_main_job import click
@@ -40,12 +40,12 @@ def test_a_note_is_kept_searched_and_shown_in_the_tooltip(
     run = make_run(runs_dir, name="mine")
     read_again(qtbot, browser)
     choose(browser, run)
-    monkeypatch.setattr("studio.runs_deeds.ask_note", lambda *_: "with <b>care</b>")
+    monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: "with <b>care</b>")
     action(browser, "note").trigger()
     assert (run.notes().name, run.notes().note) == ("mine", "with <b>care</b>")
     cell = browser.proxy.find(run.path)
     assert "with &lt;b&gt;care" in cell.data(Qt.ItemDataRole.ToolTipRole)
-    monkeypatch.setattr("studio.runs_deeds.ask_note", lambda *_: None)
+    monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: None)
     action(browser, "note").trigger()
     assert run.notes().note == "with <b>care</b>"
 
@@ -57,7 +57,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("studio.runs_model.write_notes", full)
+    monkeypatch.setattr("studio.run_browser.tree_model.write_notes", full)
     with qtbot.waitSignal(browser.refused) as said:
         assert not browser.model.setData(browser.model.find(run.path), "new")
     assert "No space left" in said.args[0]
@@ -68,7 +68,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
 def answers(monkeypatch) -> list[bool]:
     """Answer questions about deleting in this order; the questions are kept in ``asked``."""
     given: list[bool] = []
-    monkeypatch.setattr(runs_dialogs, "_agreed", lambda *_: given.pop(0))
+    monkeypatch.setattr(dialogs, "_agreed", lambda *_: given.pop(0))
     return given
 
 
@@ -78,7 +78,7 @@ def test_a_deleted_run_goes_to_the_trash_once_a_person_agrees(
     run, other = make_run(runs_dir), make_run(runs_dir, seed=1)
     thrown: list[Path] = []
     monkeypatch.setattr(
-        runs_dialogs, "move_to_trash", lambda path: thrown.append(path) or not shutil.rmtree(path)
+        dialogs, "move_to_trash", lambda path: thrown.append(path) or not shutil.rmtree(path)
     )
     read_again(qtbot, browser)
     choose(browser, run)
@@ -94,7 +94,7 @@ def test_without_a_trash_deleting_for_good_is_asked_about_again(
     qtbot, browser, runs_dir, answers, monkeypatch
 ) -> None:
     run = make_run(runs_dir)
-    monkeypatch.setattr(runs_dialogs, "move_to_trash", lambda path: False)
+    monkeypatch.setattr(dialogs, "move_to_trash", lambda path: False)
     read_again(qtbot, browser)
     choose(browser, run)
     answers[:] = [True, False, True, True]
@@ -161,7 +161,7 @@ def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> N
     choose(window.runs, run)
     deleted: list[object] = []
     monkeypatch.setattr(
-        "studio.runs_deeds.delete_runs", lambda _, paths: deleted.append(paths) or []
+        "studio.run_browser.actions.delete_runs", lambda _, paths: deleted.append(paths) or []
     )
     window.activateWindow()
     find("runs_view").setFocus()

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
 
-from studio import runs_scan
-from studio.recorded import read_recorded
-from studio.runs_cells import Column, started
-from studio.runs_scan import Found, RunRow, scan
-from td3core.lock import RunLock
+from studio.run_browser import scanner
+from studio.run_browser.columns import Column, started
+from studio.run_browser.scanner import Found, RunRow, scan
+from studio.session.history import read_recorded
+from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.runs_list import choose, listed, read_again
 
@@ -155,8 +155,8 @@ def test_qt_finds_the_model_sound_while_it_changes(qtbot, browser, runs_dir) -> 
 def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     runs = [make_run(runs_dir, seed=seed) for seed in range(4)]
     read: list[Path] = []
-    real = runs_scan.summarise
-    monkeypatch.setattr(runs_scan, "summarise", lambda run: read.append(run.path) or real(run))
+    real = scanner.summarise
+    monkeypatch.setattr(scanner, "summarise", lambda run: read.append(run.path) or real(run))
 
     def look(known: dict[Path, RunRow]) -> list[Found]:
         read.clear()

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
-from studio.recorded import read_recorded
-from studio.runs_cells import Column
-from studio.runs_dialogs import SettingsDialog
-from studio.runs_model import ROW
-from td3core.lock import RunLock
+from studio.run_browser.columns import Column
+from studio.run_browser.dialogs import SettingsDialog
+from studio.run_browser.tree_model import ROW
+from studio.session.history import read_recorded
+from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.runs_list import action, choose, listed, read_again, show_runs
 from tests.studio.test_main_job import click, start_pendulum

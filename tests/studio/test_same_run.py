@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from studio.run_controller import RunState
+from studio.session.controller import RunState
 from td3core import checkpoint
-from td3core.control import Control
-from td3core.events import Ended
-from td3core.loop import train
-from td3core.tables import read_table
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended
+from td3core.runs.tables import read_table
+from td3core.training.launch import train
 
 
 def episodes(run):

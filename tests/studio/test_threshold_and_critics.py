@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocumentFragment
 
-from td3core import events
 from td3core.config import RunConfig, Tunables
+from td3core.protocol import events
 
 NAN = float("nan")
 
@@ -125,7 +125,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
 
 
 def test_a_real_run_with_one_critic_draws_one_curve(qtbot, window, find):
-    from studio.run_controller import RunState
+    from studio.session.controller import RunState
     from tests.studio.test_main_job import click
 
     find("env_combo").setCurrentText("Pendulum-v1")

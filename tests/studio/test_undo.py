@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from studio import live_panel
+from studio.live import panel
 from td3core.config import Tunables
-from td3core.events import Tuned
-from td3core.journal import changes_of, read
+from td3core.protocol.events import Tuned
+from td3core.runs.journal import changes_of, read
 from tests.studio.test_main_job import click, drag, start_pendulum
 
 
@@ -60,7 +60,7 @@ def test_a_drag_is_taken_back_as_one(window, find):
 
 def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(live_panel.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(panel.time, "monotonic", lambda: now[0])
     for value in (0.1, 0.2):
         find("spin_tau").setValue(value)
         now[0] += 60

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
-from studio import verify_dialog
-from studio.verify_dialog import VerifyDialog
+from studio.launch import verify_dialog
+from studio.launch.verify_dialog import VerifyDialog
 from tests.studio.test_resume_in_window import listed, train_before
 
 START = {"from_step": 1200, "steps": 500}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from studio.plot_items import ShortAxis
-from studio.theme import load_theme
-from studio.view_range import heights_shown, steps_shown
+from studio.plots.items import ShortAxis
+from studio.plots.view_range import heights_shown, steps_shown
+from studio.theme.theme import load_theme
 from tests.studio.fake_runs import make_run
 from tests.studio.runs_list import action, choose, show_runs
 from tests.studio.test_manners import drawn, feed

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from studio.fields import NumberBox, from_slider, to_slider
-from studio.live_panel import LivePanel
-from studio.series import CAPACITY, Series
-from studio.status_line import in_words
+from studio.formatting import format_duration
+from studio.live.panel import LivePanel
+from studio.session.series import CAPACITY, Series
+from studio.widgets.setting_fields import NumberBox, from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
-from td3core.events import Tuned
+from td3core.protocol.events import Tuned
 
 LIVE = [name for name, _ in specs(Tunables)]
 
@@ -237,4 +237,4 @@ def test_the_log_can_be_shown_and_hidden_from_the_panels_menu(window, find):
     [(0, "0 s"), (59.6, "60 s"), (600, "10 min"), (7800, "2 h 10 min"), (7170, "2 h 00 min")],
 )
 def test_durations_are_said_as_a_person_would(seconds, words):
-    assert in_words(seconds) == words
+    assert format_duration(seconds) == words

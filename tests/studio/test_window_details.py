@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.labels import breakable, plain_tip
-from studio.plot_items import ShortAxis
-from studio.runs_cells import Column, about_steps, started
-from studio.runs_dialogs import SettingsDialog, ask_note, delete_runs
-from studio.runs_model import DETAIL
-from studio.theme import load_theme
+from studio.plots.items import ShortAxis
+from studio.run_browser.columns import Column, about_steps, started
+from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
+from studio.run_browser.tree_model import DETAIL
+from studio.theme.theme import load_theme
+from studio.widgets.labels import breakable, plain_tip
 from tests.studio.fake_runs import make_run
 from tests.studio.runs_list import read_again
 

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from studio.replay import checkpoint_model
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player
-from td3core.env_info import EnvInfo
-from td3core.envs import check_env
+from td3core.envs.info import EnvInfo
+from td3core.envs.make import check_env
 from tests.studio.replay.scenes import PENDULUM, SCRIPTED, write_agent
 
 

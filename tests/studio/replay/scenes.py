@@ -6,12 +6,13 @@ import numpy as np
 import psutil
 from pytestqt.qtbot import QtBot
 
-from studio.replay.link import Picture
 from studio.replay.player import Player
+from studio.replay.renderer_client import Picture
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
-from td3core.env_info import EnvInfo
+from td3core.envs.info import EnvInfo
+from td3core.system import timestamp
 
 PENDULUM = "Pendulum-v1"
 
@@ -86,7 +87,7 @@ def write_agent(path: Path, env: EnvInfo) -> Path:
         counters=Counters(env_steps=50_000),
         evaluation=None,
         complete=False,
-        created=checkpoint.now(),
+        created=timestamp.now(),
     )
     random = np.random.default_rng(1)
     critic = (env.obs_dim + env.act_dim, 8, 1)

@@ -7,9 +7,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.player import Player
 from td3core import checkpoint
-from td3core.env_choice import EnvChoice
-from td3core.envs import check_env
-from td3core.evaluate import evaluate
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.make import check_env
+from td3core.evaluation.evaluate import evaluate
 from tests.core.test_pybullet import WALKER, needs_pybullet
 from tests.studio.replay.scenes import endings, load, watched, write_agent
 

@@ -8,16 +8,17 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import short_steps
 from studio.replay import checkpoint_model
 from studio.replay.checkpoint_list import CheckpointPanel
-from studio.replay.checkpoint_model import CheckpointModel, short_steps
+from studio.replay.checkpoint_model import CheckpointModel
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
-from td3core.env_info import EnvInfo
+from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
-from td3core.measured import Evaluation
-from td3core.runs import EVALUATION_COLUMNS, RunDirectory
+from td3core.evaluation.result import Evaluation
+from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
 
 # Qt's off-screen platform says so for every window with a smallest size.
 pytestmark = pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from studio.replay import checkpoint_model
 from studio.replay.pane import ReplayPane
 from studio.replay.player import State
-from td3core.envs import check_env
+from td3core.envs.make import check_env
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QSize, Qt
 
-from studio.replay.ring import SLOTS, RingReader, RingWriter
-from studio.replay.scaling import fitted
-from studio.replay.stage import Clock
+from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
+from studio.replay.renderer.scaling import fitted
+from studio.replay.renderer.stage import Clock
 from tests.studio.replay.scenes import blocks
 
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import QSize
 from pytestqt.qtbot import QtBot
 
 from studio.replay.player import Player, State
-from studio.replay.ring import SLOTS
+from studio.replay.renderer.frame_ring import SLOTS
 from td3core import checkpoint
-from td3core.envs import check_env
-from td3core.evaluate import evaluate
+from td3core.envs.make import check_env
+from td3core.evaluation.evaluate import evaluate
 from tests.studio.replay.scenes import (
     PENDULUM,
     WAIT_MS,

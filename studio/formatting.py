@@ -1,0 +1,26 @@
+"""Durations, step counts and sizes as people write them: one place, one style."""
+
+
+def format_duration(seconds: float) -> str:
+    """Say a duration as a person would: 45 s, 6 min, 2 h 10 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def short_steps(steps: int) -> str:
+    """Return a number of steps as people say it: 512, 50k, 1.25M."""
+    if steps < 1_000:
+        return str(steps)
+    return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"
+
+
+def format_size(size: float) -> str:
+    """Say a size as people do: 340 kB, 12 MB, 1.5 GB."""
+    units = ("bytes", "kB", "MB", "GB", "TB")
+    power = 0
+    while size >= 999.5 and power < len(units) - 1:
+        size, power = size / 1000, power + 1
+    digits = 1 if power > 2 and size < 99.5 else 0
+    return f"{size:.{digits}f} {units[power]}"

@@ -1,0 +1,160 @@
+"""Asks with which settings a new run is to go on from a saved agent."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.widgets.forms import make_form, setting_label
+from studio.widgets.labels import breakable, plain_label, shortened
+from studio.widgets.setting_fields import Field, guard_wheel, make_field
+from td3core.checkpoint import Header
+from td3core.config import RunConfig, Tunables, check_together, specs
+from td3core.config.spec import Spec
+from td3core.errors import RequestError
+from td3core.runs.branching import branched
+from td3core.runs.resumption import SHAPES
+
+_SIZE = (470, 600)
+_LEFT_AS_IT_IS = ("preset",)
+
+
+class BranchDialog(QDialog):
+    """All settings of a saved agent's run: those that a branch may change, and those that stay."""
+
+    def __init__(self, header: Header, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._header = header
+        self._fields: dict[str, tuple[Field, Any]] = {}
+        self.setObjectName("branch_dialog")
+        self.setWindowTitle("Branch from here")
+        self.resize(*_SIZE)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(self._about())
+        layout.addLayout(self._length())
+        layout.addWidget(self._settings(), 1)
+        self.problem = plain_label()
+        self.problem.setObjectName("branch_problem")
+        self.problem.setProperty("role", "problem")
+        self.problem.hide()
+        layout.addWidget(self.problem)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        train = buttons.addButton("Train", QDialogButtonBox.ButtonRole.AcceptRole)
+        train.setObjectName("branch_train_button")
+        train.setDefault(True)
+        buttons.accepted.connect(self._check)
+        buttons.rejected.connect(self.reject)
+        layout.addWidget(buttons)
+        guard_wheel(self)
+
+    def _about(self) -> QLabel:
+        path, reached = self._header.path, self._header.counters.env_steps
+        return plain_label(
+            f"A new run of {breakable(self._header.config.env)} that knows all that"
+            f" {shortened(path.name)} knows, and goes on from its step {reached:,}."
+            " The run it comes from stays as it is."
+        )
+
+    def _length(self) -> QFormLayout:
+        form = make_form()
+        known = dict(specs(RunConfig))["steps"]
+        config, reached = self._header.config, self._header.counters.env_steps
+        self._add(form, "steps", known, config.steps)
+        if config.steps <= reached:
+            self._fields["steps"][0].write(2 * reached)
+        return form
+
+    def _settings(self) -> QScrollArea:
+        page = QWidget()
+        page.setObjectName("form_page")
+        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(10, 8, 14, 8)
+        layout.setSpacing(6)
+        for title, values, settings in (
+            ("Live settings", self._header.tunables, specs(Tunables)),
+            ("Settings of the run", self._header.config, _changeable()),
+        ):
+            layout.addWidget(_heading(title))
+            form = make_form()
+            for name, known in settings:
+                self._add(form, name, known, getattr(values, name))
+            layout.addLayout(form)
+        layout.addWidget(_heading("Fixed: what was learnt depends on them"))
+        layout.addLayout(self._fixed())
+        layout.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(page)
+        return area
+
+    def _add(self, form: QFormLayout, name: str, known: Spec, value: Any) -> None:
+        field = make_field(name, known, value)
+        field.widget.setObjectName(f"branch_{name}")
+        form.addRow(setting_label(known, symbol=True), field.widget)
+        # Compared with what the widget makes of it: a box may round.
+        self._fields[name] = (field, field.read())
+
+    def _fixed(self) -> QFormLayout:
+        form = make_form()
+        for name, known in specs(RunConfig):
+            if name in SHAPES:
+                value = plain_label(breakable(_plain(getattr(self._header.config, name))))
+                value.setProperty("role", "muted")
+                label = setting_label(known)
+                label.setProperty("role", "muted")
+                form.addRow(label, value)
+        return form
+
+    def values(self) -> dict[str, Any]:
+        """Return the settings that differ from the agent's own.
+
+        Raises:
+            RequestError: a field holds no value of its setting.
+        """
+        read = {name: field.read() for name, (field, _) in self._fields.items()}
+        return {name: value for name, value in read.items() if value != self._fields[name][1]}
+
+    @Slot()
+    def _check(self) -> None:
+        """Let the dialog go only with settings that a branch can have."""
+        try:
+            _, config, tunables = branched(self._header.path, self.values())
+            check_together(config, tunables)
+        except RequestError as problem:
+            self.problem.setText(breakable(str(problem)))
+            self.problem.show()
+            return
+        self.accept()
+
+
+def _changeable() -> Iterator[tuple[str, Spec]]:
+    for name, known in specs(RunConfig):
+        if name not in (*SHAPES, *_LEFT_AS_IT_IS, "steps"):
+            yield name, known
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "title")
+    return label
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value) or "none"

@@ -1,0 +1,93 @@
+"""What is asked before a run goes on, or is made again."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.widgets.labels import breakable, plain_label
+from studio.widgets.setting_fields import make_field
+from td3core.config import RunConfig, spec
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change
+from td3core.runs.listing import Summary
+
+_WIDTH = 420
+
+
+class _Question(QDialog):
+    """A sentence, one number, and a button that says what will be done."""
+
+    def __init__(self, name: str, title: str, sentence: str, deed: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(_WIDTH)
+        about = plain_label(breakable(sentence))
+        self._form = QFormLayout()
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        button = self.buttons.addButton(deed, QDialogButtonBox.ButtonRole.AcceptRole)
+        button.setObjectName(f"{name}_button")
+        button.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(about)
+        layout.addLayout(self._form)
+        layout.addWidget(self.buttons)
+
+    def _add(self, name: str, value: int) -> QSpinBox:
+        field = make_field(name, spec(RunConfig, name), value)
+        assert isinstance(field.widget, QSpinBox)
+        self._form.addRow(spec(RunConfig, name).label, field.widget)
+        return field.widget
+
+
+class MoreStepsDialog(_Question):
+    """Asks how long a run that has come to its end is to be."""
+
+    def __init__(self, run: Summary, parent: QWidget) -> None:
+        reached = max(run.env_steps, run.steps)
+        sentence = (
+            f"{run.name or run.run.name} has come to its last step, {run.env_steps:,}."
+            " To go on, give it a new last step."
+        )
+        super().__init__("more_steps", "Go on with a finished run", sentence, "Resume", parent)
+        self._spin = self._add("steps", 2 * reached)
+        self._spin.setMinimum(reached + 1)
+        self._spin.setObjectName("more_steps_spin")
+
+    @property
+    def steps(self) -> int:
+        """The new length of the whole run."""
+        return self._spin.value()
+
+
+class RepeatDialog(_Question):
+    """Says which live changes will be made again, and asks for the seed of the new run."""
+
+    def __init__(self, run: RunDirectory, changes: Sequence[Change], parent: QWidget) -> None:
+        first, last = changes[0].env_steps, changes[-1].env_steps
+        where = f"at step {first:,}" if first == last else f"from step {first:,} to {last:,}"
+        what = "live change is" if len(changes) == 1 else f"{len(changes)} live changes are"
+        sentence = (
+            f"A new run of {run.config.env}, {run.config.steps:,} steps, that begins with the"
+            f" settings of {run.path.name}. Its {what} made again, {where}."
+        )
+        title = "Train with a run's live changes"
+        super().__init__("repeat_changes", title, sentence, "Train", parent)
+        self._spin = self._add("seed", run.config.seed)
+        self._spin.setObjectName("repeat_seed_spin")
+
+    @property
+    def seed(self) -> int:
+        """The seed of the new run."""
+        return self._spin.value()

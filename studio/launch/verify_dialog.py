@@ -1,0 +1,137 @@
+"""Tries in a process of its own whether a run resumes exactly, and says what came of it."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.tasks.cli_process import Command
+from studio.widgets.labels import breakable, plain_label
+
+_TRIED = (
+    "The run is copied and taken further twice: at one go, and with an interruption half-way."
+    " It resumes exactly if both come to the same weights, memory and results, bit for bit."
+)
+
+
+class VerifyDialog(QDialog):
+    """Waits for ``td3-studio verify``; closing the dialog ends it. The run is not touched."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder = self._name = ""
+        self.command = Command(self)
+        self.command.progressed.connect(self._on_progress)
+        self.command.answered.connect(self._on_answered)
+        self.command.refused.connect(self._on_refused)
+        self.command.not_started.connect(self._on_not_started)
+        self.setObjectName("verify_dialog")
+        self.setWindowTitle("Does this run resume exactly?")
+        self.setMinimumWidth(460)
+        about = QLabel(_TRIED)
+        about.setWordWrap(True)
+        about.setProperty("role", "muted")
+        self.verdict = plain_label()
+        self.verdict.setObjectName("verify_verdict")
+        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("verify_progress")
+        self._bar.setAccessibleName("Progress of the check")
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        for part in (about, self.verdict, self._bar):
+            layout.addWidget(part)
+        layout.addStretch(1)
+        layout.addWidget(self.buttons)
+        self.finished.connect(self.cancel)
+
+    @property
+    def busy(self) -> bool:
+        """True while the check goes on."""
+        return self.command.busy
+
+    def check(self, run: Path) -> None:
+        """Show the dialog and begin to try a run."""
+        self.cancel()
+        self._name = run.name
+        self._say(f"{run.name}: starting …")
+        self._show_waiting(waiting=True)
+        # What a process that is killed leaves behind has to be found again.
+        self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
+        folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
+        self.command.run(["verify", "--json", "--", str(run)], folders)
+        self.show()
+        self.raise_()
+
+    @Slot()
+    def cancel(self) -> None:
+        """End the check, if one is going on."""
+        self.command.cancel()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """End the check with the dialog."""
+        self.cancel()
+        super().closeEvent(event)
+
+    @Slot(str)
+    def _on_progress(self, said: str) -> None:
+        self._say(f"{self._name}: {said.removesuffix('...').strip()} …")
+
+    @Slot(str)
+    def _on_not_started(self, reason: str) -> None:
+        self._conclude(f"The check could not be started: {reason}.")
+
+    @Slot(object)
+    def _on_answered(self, found: dict[str, Any]) -> None:
+        self._conclude(_in_words(self._name, found))
+
+    @Slot(str)
+    def _on_refused(self, said: str) -> None:
+        why = said.removeprefix("The check failed: ")
+        self._conclude(f"{self._name} could not be tried. {why}")
+
+    def _conclude(self, text: str) -> None:
+        self.cancel()
+        self._say(text)
+        self._show_waiting(waiting=False)
+        self.adjustSize()
+
+    def _say(self, text: str) -> None:
+        self.verdict.setText(breakable(text))
+
+    def _show_waiting(self, *, waiting: bool) -> None:
+        self._bar.setVisible(waiting)
+        kind = QDialogButtonBox.StandardButton
+        self.buttons.setStandardButtons(kind.Cancel if waiting else kind.Close)
+
+
+def _in_words(name: str, found: dict[str, Any]) -> str:
+    """Say a verdict, an object as ``verify --json`` prints it, so that anyone understands it."""
+    first, last = found["from_step"], found["from_step"] + found["steps"]
+    tried = f"(tried from step {first:,} to {last:,})"
+    if found["exact"]:
+        return (
+            f"Yes. {name} resumes exactly: interrupted and resumed, it came to the same result as"
+            f" at one go {tried}."
+        )
+    differences = "\n".join(f"•  {each}" for each in found["differences"])
+    return f"No. {name} does not resume exactly {tried}.\n{differences}"

@@ -1,0 +1,231 @@
+"""The renderer: a process of its own that plays saved agents and writes pictures.
+
+Drawing is pure Python work for most environments and would take its time from a run in the same
+process. Neither torch nor Qt is imported here.
+"""
+
+import contextlib
+import signal
+import traceback
+from multiprocessing.connection import Connection
+
+from threadpoolctl import threadpool_limits
+
+from studio.replay.renderer import protocol
+from studio.replay.renderer.frame_ring import RingWriter
+from studio.replay.renderer.scaling import fitted
+from studio.replay.renderer.stage import HOLD_S, Agent, Clock, Episode
+from td3core.envs.rendering import prepare_rendering
+from td3core.errors import RequestError
+
+
+def main(connection: Connection, prefix: str) -> None:
+    """Obey the commands that come through the pipe until it closes or one says quit."""
+    prepare_rendering()
+    # Ctrl-C in a terminal goes to the whole group; it is the window's to answer.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    renderer = Renderer(connection, prefix)
+    try:
+        # One thread, as in training: equal sums, and no cores taken from the run.
+        with threadpool_limits(1, user_api="blas"):
+            renderer.serve()
+    except (EOFError, ConnectionError):
+        return  # The window is gone.
+    except Exception as problem:
+        text = (f"{type(problem).__name__}: {problem}").splitlines()[0]
+        with contextlib.suppress(OSError):
+            connection.send(protocol.Crashed(message=text, details=traceback.format_exc()))
+        raise SystemExit(1) from problem
+    finally:
+        renderer.close()
+        connection.close()
+
+
+class Renderer:
+    """Holds the agent on stage. Between any two steps it listens to the pipe."""
+
+    def __init__(self, connection: Connection, prefix: str) -> None:
+        self._connection = connection
+        self._ring = RingWriter(prefix)
+        self._clock = Clock()
+        self._agent: Agent | None = None
+        self._episode: Episode | None = None
+        self._box: protocol.Fit | None = None
+        self._seed = 0
+        self._ticket = 0
+        self._load_now: protocol.Load | None = None
+        self._load_later: protocol.Load | None = None
+        self._rewinding = False
+        self._playing = False
+        self._steps_wanted = 0
+        self._picture_owed = False
+        self._picture_sent = False
+
+    def serve(self) -> None:
+        """Listen and play."""
+        while True:
+            # Commands come first: of ten loads in a row only the last is carried out.
+            if self._connection.poll(self._patience_s()):
+                command = self._connection.recv()
+                if isinstance(command, protocol.Quit):
+                    return
+                self._obey(command)
+                continue
+            try:
+                self._advance()
+            except RequestError as problem:
+                self._clear_stage()
+                self._send(protocol.Refused(ticket=self._ticket, message=str(problem)))
+
+    def close(self) -> None:
+        """Let go of the environment and the shared memory."""
+        self._close_episode()
+        self._ring.close()
+
+    def _patience_s(self) -> float | None:
+        """Return how long to listen; None if only a command can give something to do."""
+        if self._load_now or self._rewinding:
+            return 0.0
+        if self._episode is None:
+            return None
+        if self._picture_owed:
+            return 0.0 if self._ring.has_room else None
+        if self._steps_wanted:
+            return 0.0
+        return self._clock.wait_s() if self._playing else None
+
+    def _obey(self, command: protocol.Command) -> None:
+        match command:
+            case protocol.Load(at_episode_end=later) if later and self._episode:
+                self._load_later = command
+            case protocol.Load():
+                self._load_now, self._load_later = command, None
+                self._playing = command.playing
+            case protocol.Play():
+                self._playing = True
+                self._clock.restart()
+            case protocol.Pause():
+                self._playing = False
+                # Pictures may have been left out; what stands still has to be seen.
+                self._picture_owed = not self._picture_sent
+            case protocol.Step():
+                self._playing = False
+                self._steps_wanted += 1
+            case protocol.Restart(seed=seed):
+                self._seed, self._rewinding = seed, self._agent is not None
+            case protocol.Speed() | protocol.Rate() | protocol.Fit():
+                self._adjust(command)
+            case protocol.ReleaseSlot(slot=slot):
+                self._ring.release(slot)
+
+    def _adjust(self, command: protocol.Speed | protocol.Rate | protocol.Fit) -> None:
+        match command:
+            case protocol.Speed(factor=factor):
+                self._clock.speed = factor
+            case protocol.Rate(most=most):
+                self._clock.pictures_per_s = most
+            case protocol.Fit():
+                self._box = command
+                # What stands still has to be seen in its new size.
+                self._picture_owed = self._picture_owed or self._picture_sent
+
+    def _advance(self) -> None:
+        if self._load_now:
+            self._load(self._load_now)
+        elif self._rewinding:
+            self._steps_wanted = 0
+            self._begin_episode(0)
+        elif self._picture_owed:
+            self._show()
+        elif self._episode and self._episode.moment.over:
+            self._after_episode(self._episode.index + 1)
+        elif self._episode:
+            self._take_step(self._episode)
+
+    def _load(self, load: protocol.Load) -> None:
+        self._load_now, self._ticket, self._seed = None, load.ticket, load.seed
+        # Never two at once: a second OpenGL renderer in one process can come out black.
+        self._close_episode()
+        self._steps_wanted = 0
+        self._agent = Agent(load.path)
+        self._begin_episode(0)
+        assert self._episode is not None
+        # Draw before saying yes: some environments find out only now that they cannot.
+        self._episode.picture()
+        header = self._agent.header
+        self._send(
+            protocol.Loaded(
+                ticket=load.ticket,
+                path=load.path,
+                env_id=self._agent.env_id,
+                env_steps=header.counters.env_steps,
+                mean_return=header.evaluation.mean if header.evaluation else None,
+            )
+        )
+
+    def _after_episode(self, index: int) -> None:
+        self._steps_wanted = max(0, self._steps_wanted - 1)
+        if self._load_later:
+            later, self._load_later = self._load_later, None
+            self._load(later)
+        else:
+            self._begin_episode(index)
+
+    def _begin_episode(self, index: int) -> None:
+        assert self._agent is not None
+        self._rewinding = False
+        self._close_episode()
+        # A fresh environment for each, as in an evaluation.
+        self._episode = Episode(self._agent, self._seed, index)
+        self._clock.fps = self._episode.fps
+        self._clock.restart()
+        self._picture_owed = True
+
+    def _take_step(self, episode: Episode) -> None:
+        episode.step()
+        self._picture_sent = False
+        if self._steps_wanted:
+            self._steps_wanted -= 1
+            self._picture_owed = True
+            return
+        self._clock.tick()
+        over = episode.moment.over
+        self._picture_owed = over or (self._ring.has_room and self._clock.may_draw())
+        if over:
+            self._clock.restart(HOLD_S)
+
+    def _show(self) -> None:
+        assert self._episode is not None
+        began = self._clock.now()
+        picture = self._episode.picture()
+        if self._box is not None:
+            picture = fitted(picture, *self._box)
+        block = self._ring.fit(picture)
+        if block:
+            self._send(protocol.Block(name=block))
+        height, width, _ = picture.shape
+        self._send(
+            protocol.Frame(
+                slot=self._ring.write(picture),
+                width=width,
+                height=height,
+                episode=self._episode.index,
+                moment=self._episode.moment,
+            )
+        )
+        self._clock.note_drawn(began)
+        self._picture_owed, self._picture_sent = False, True
+
+    def _clear_stage(self) -> None:
+        self._close_episode()
+        self._agent, self._load_later = None, None
+        self._playing, self._rewinding, self._steps_wanted = False, False, 0
+
+    def _close_episode(self) -> None:
+        if self._episode is not None:
+            episode, self._episode = self._episode, None
+            episode.close()
+        self._picture_owed = self._picture_sent = False
+
+    def _send(self, reply: protocol.Reply) -> None:
+        self._connection.send(reply)

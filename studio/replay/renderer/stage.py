@@ -1,0 +1,169 @@
+"""One agent on stage: its episode, the picture of it, and the clock it is played by."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core import checkpoint
+from td3core.arrays import Floats
+from td3core.envs.agent_view import AgentView
+from td3core.envs.make import make_env
+from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.errors import RequestError
+from td3core.evaluation.rollout import Moment, rollout
+from td3core.randomness import Purpose, episode_seed
+
+HOLD_S = 1.0
+_EARLY = 0.1
+"""So much of the time between two pictures one may come early: a jittery 60 Hz must not halve."""
+_MAX_GAP_S = 0.1
+_MAX_DEBT_S = 0.5
+
+
+class Agent:
+    """A checkpoint that is ready to act."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file.
+
+        Raises:
+            RequestError: it is not a sound checkpoint.
+        """
+        found = checkpoint.load(path)
+        self.header = found.header
+        self.env_id = found.header.config.env
+        self.policy = found.policy()
+
+
+class Episode:
+    """One noise-free episode, the very one that an evaluation with the same seed measures."""
+
+    def __init__(self, agent: Agent, seed: int, index: int) -> None:
+        """Make a fresh environment and show its first state.
+
+        Raises:
+            RequestError: the environment cannot be made, or is not the one the agent knows.
+        """
+        self.index = index
+        self.moment = Moment(0, 0.0, 0.0, False, False)
+        self._env_id = agent.env_id
+        self._picture: NDArray[np.uint8] | None = None
+        reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
+        self._env = _OpenedEnv(make_env(agent.header.config.choice, render=True), reset_seed)
+        try:
+            self._env.require_sizes(agent)
+        except RequestError:
+            self.close()
+            raise
+        self._moments = rollout(self._env, agent.policy, reset_seed)
+
+    @property
+    def fps(self) -> float:
+        """Steps per second of the environment's own pace."""
+        rate = self._env.metadata.get("render_fps")
+        return float(rate) if isinstance(rate, (int, float)) and rate >= 1 else float(DEFAULT_FPS)
+
+    def step(self) -> None:
+        """Take one step."""
+        self.moment = next(self._moments)
+        self._picture = None
+
+    def picture(self) -> NDArray[np.uint8]:
+        """Draw the moment, shape (height, width, 3).
+
+        Raises:
+            RequestError: the environment cannot draw itself.
+        """
+        if self._picture is None:
+            try:
+                rendered = self._env.render()
+            except Exception as problem:
+                # Whatever a missing driver or library raises, the user's next step is the same.
+                lines = str(problem).strip().splitlines() or [type(problem).__name__]
+                raise RequestError(
+                    f"{self._env_id} cannot draw itself here: {lines[0].rstrip('.')}."
+                ) from problem
+            self._picture = frame_of(rendered, self._env_id)
+        return self._picture
+
+    def close(self) -> None:
+        """Let go of the environment."""
+        self._env.close()
+
+
+class Clock:
+    """When the next step is due, and whether its picture is worth drawing.
+
+    Steps keep the real pace. Where drawing is slower than that, pictures are left out.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._due = self._picture_due = self._drawing_ended = now()
+        self.fps = float(DEFAULT_FPS)
+        self.pictures_per_s = 60.0
+        """At most."""
+        self.speed = 1.0
+
+    def restart(self, wait_s: float = 0.0) -> None:
+        """Make the next step due now, or in ``wait_s`` seconds."""
+        self._due = self._now() + wait_s
+
+    def tick(self) -> None:
+        """Note one step; the next is due one interval after this one was."""
+        self._due += 1.0 / (self.fps * self.speed)
+        if self._now() - self._due > _MAX_DEBT_S:
+            # The environment cannot go this fast; do not race to make up for it later.
+            self._due = self._now()
+
+    def wait_s(self) -> float:
+        """Return the time left before the next step."""
+        return max(0.0, self._due - self._now())
+
+    def may_draw(self) -> bool:
+        """True if there is time for a picture before the next step."""
+        now = self._now()
+        if now < self._picture_due - _EARLY / self.pictures_per_s:
+            return False
+        return now < self._due or now - self._drawing_ended > _MAX_GAP_S
+
+    def note_drawn(self, began: float) -> None:
+        """Note that a picture was drawn, beginning at ``began``."""
+        between = 1.0 / self.pictures_per_s
+        # Counted from when it was due, so that 30 of 50 steps a second can be seen, not 25.
+        self._picture_due = max(self._picture_due, began - between) + between
+        self._drawing_ended = self._now()
+
+    def now(self) -> float:
+        """Return the clock's time in seconds."""
+        return self._now()
+
+
+class _OpenedEnv(AgentView):
+    """An environment reset already, so that its first state can be drawn before the first step.
+
+    The rollout's own reset must not be a second one: some physics worlds remember the first.
+    """
+
+    def __init__(self, env: AgentView, seed: int) -> None:
+        super().__init__(env.env)
+        self._opening = super().reset(seed=seed)
+
+    def reset(self, **_: Any) -> tuple[Floats, Any]:
+        """Return what the first reset returned."""
+        return self._opening
+
+    def require_sizes(self, agent: Agent) -> None:
+        """Refuse an environment that has changed since the agent was trained."""
+        known = agent.header.env
+        sizes = (self._opening[0].size, int(np.prod(self._shape)))
+        if sizes != (known.obs_dim, known.act_dim):
+            raise RequestError(
+                f"{agent.header.path.name} was trained on {agent.env_id} with {known.obs_dim}"
+                f" observations and {known.act_dim} actions; the one installed here has"
+                f" {sizes[0]} and {sizes[1]}."
+            )

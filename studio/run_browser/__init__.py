@@ -1,0 +1,4 @@
+"""The list of all runs and what can be done with them.
+
+Start with ``panel.py``.
+"""

@@ -1,0 +1,173 @@
+"""The cells of the table of runs: what they say, and how they sort."""
+
+import math
+from collections.abc import Callable
+from datetime import datetime
+from enum import IntEnum
+from html import escape
+from typing import Any
+
+from PySide6.QtCore import Qt
+
+from studio.formatting import format_duration, short_steps
+from studio.run_browser.scanner import RunRow
+from studio.widgets.labels import breakable
+from td3core.config.presets import PLUS
+from td3core.runs.listing import Summary
+from td3core.runs.metadata import State
+
+_PLAIN = "TD3"
+_LEAST = float("-inf")
+
+DAMAGED = "damaged"
+ICONS = {
+    State.RUNNING: ("play-circle", "good"),
+    State.FINISHED: ("check-circle-outline", "good"),
+    State.STOPPED: ("stop-circle-outline", "muted"),
+    State.FAILED: ("alert-circle-outline", "bad"),
+    State.INTERRUPTED: ("power-plug-off-outline", "warn"),
+    DAMAGED: ("help-circle-outline", "bad"),
+}
+
+
+class Column(IntEnum):
+    """Columns of the table; what a person looks for first stands first."""
+
+    RUN = 0
+    STATE = 1
+    LAST = 2
+    BEST = 3
+    STEPS = 4
+    STARTED = 5
+    DURATION = 6
+    SEED = 7
+    PRESET = 8
+    PARENT = 9
+
+
+HEADINGS = {
+    Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
+    Column.STATE: ("State", "How it ended, or that it has not"),
+    Column.LAST: ("Last", "Mean return of the last evaluation"),
+    Column.BEST: ("Best", "Mean return of the best evaluation"),
+    Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
+    Column.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
+    Column.DURATION: ("Duration", "How long it has been going, pauses included"),
+    Column.SEED: ("Seed", "Seed of everything random"),
+    Column.PRESET: ("Preset", "Where its settings came from"),
+    Column.PARENT: ("Branched from", "The run, and the step, that it went on from"),
+}
+_NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED}
+
+
+_TEXTS: dict[Column, Callable[[Summary], str]] = {
+    Column.RUN: lambda run: run.name or run.env,
+    Column.LAST: lambda run: _figure(run.last_eval_return),
+    Column.BEST: lambda run: _figure(run.best_eval_return),
+    Column.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
+    Column.DURATION: lambda run: format_duration(run.wall_s) if run.wall_s else "",
+    Column.STARTED: lambda run: started(run.created),
+    Column.SEED: lambda run: str(run.seed),
+    Column.PRESET: lambda run: run.preset,
+    Column.PARENT: lambda run: (
+        f"{run.parent.run} at {short_steps(run.parent.env_steps)}" if run.parent else ""
+    ),
+}
+_ORDERS: dict[Column, Callable[[Summary], Any]] = {
+    Column.LAST: lambda run: _or_least(run.last_eval_return),
+    Column.BEST: lambda run: _or_least(run.best_eval_return),
+    Column.STEPS: lambda run: float(run.env_steps),
+    Column.DURATION: lambda run: run.wall_s,
+    Column.SEED: lambda run: float(run.seed),
+    # Folders made within one second are named in their order.
+    Column.STARTED: lambda run: f"{run.created} {run.run.name}",
+}
+
+
+def text_of(row: RunRow, column: Column, state: str) -> str:
+    """Return the text of one cell."""
+    if column is Column.STATE:
+        return state
+    if row.summary is None:
+        return row.path.name if column is Column.RUN else ""
+    return _TEXTS[column](row.summary)
+
+
+def detail_of(row: RunRow) -> str:
+    """Return what tells a run from others, what there must be room for first: seed, algorithm."""
+    found = row.summary
+    if found is None:
+        return ""
+    variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
+    parts = [f"seed {found.seed}", PLUS.join(variant) or _PLAIN]
+    if found.parent is not None:
+        parts.append(f"from {about_steps(found.parent.env_steps)}")
+    return " · ".join([found.env, *parts] if found.name else parts)
+
+
+def sort_key(row: RunRow, column: Column, state: str) -> Any:
+    """Return what a column sorts by: one kind of value for all of its cells."""
+    if column in _ORDERS and row.summary is not None:
+        return _ORDERS[column](row.summary)
+    return _LEAST if column in _NUMBERS else text_of(row, column, state).casefold()
+
+
+def about(row: RunRow) -> str:
+    """Return the tooltip of a run: its note, its end, its folder."""
+    found = row.summary
+    if found is None:
+        return f"{_html(row.problem)}<br>{_html(str(row.path))}"
+    parts = [f"<b>{_html(found.name or found.env)}</b>"]
+    if found.name:
+        parts.append(_html(found.env))
+    parts += [_html(text) for text in (found.note, found.message) if text]
+    preset = found.preset or "Defaults of TD3"
+    parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
+    made = _local(found.created)
+    parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
+    if found.last_eval_return is not None:
+        last, best = _figure(found.last_eval_return), _figure(found.best_eval_return)
+        parts.append(f"Last evaluation {last}, best {best}")
+    if found.parent is not None:
+        parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
+    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
+    return "<br>".join(filter(None, parts))
+
+
+def _html(text: str) -> str:
+    return escape(breakable(text)).replace("\n", "<br>")
+
+
+def started(created: str, now: datetime | None = None) -> str:
+    """Return the local time at which a run was made, to the minute; this year without the year."""
+    made = _local(created)
+    if made is None:
+        return created
+    this_year = made.year == (now or datetime.now()).year
+    return f"{made:%b %d %H:%M}" if this_year else f"{made:%Y-%m-%d %H:%M}"
+
+
+def _local(created: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(created).astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
+def about_steps(steps: int) -> str:
+    """Return a number of steps in at most three digits: 512, 11.2k, 1.25M."""
+    return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))
+
+
+def _figure(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:,.1f}"
+
+
+def alignment(column: Column) -> Qt.AlignmentFlag:
+    """Return where a column's texts stand: numbers to the right."""
+    side = Qt.AlignmentFlag.AlignRight if column in _NUMBERS else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+def _or_least(value: float | None) -> float:
+    return _LEAST if value is None else value

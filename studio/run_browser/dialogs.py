@@ -1,0 +1,163 @@
+"""What the list of runs asks and tells in windows of its own."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QFile, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QMessageBox,
+    QPlainTextEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.widgets.labels import ElidedLabel, shortened
+from td3core.config import RunConfig, Tunables, default, specs
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import read_notes
+
+_NOTE_SIZE = (460, 260)
+
+
+def ask_note(parent: QWidget, name: str, note: str) -> str | None:
+    """Let a person edit the note on a run; ``None`` if they would rather not."""
+    dialog = NoteDialog(name, note, parent)
+    agreed = dialog.exec() == QDialog.DialogCode.Accepted
+    text = dialog.editor.toPlainText().strip()
+    dialog.deleteLater()
+    return text if agreed else None
+
+
+def delete_runs(parent: QWidget, paths: Sequence[Path]) -> list[str]:
+    """Move runs to the trash once a person agrees; return why any could not be deleted."""
+    if not _agreed(parent, f"Move {_several(paths)} to the trash?", "Move to trash"):
+        return []
+    left = [path for path in paths if not move_to_trash(path)]
+    if not left:
+        return []
+    question = (
+        f"{_several(left)} could not be moved to a trash. Delete for good?"
+        " Its agents and records cannot be brought back."
+    )
+    if not _agreed(parent, question, "Delete for good"):
+        return []
+    problems = []
+    for path in left:
+        try:
+            shutil.rmtree(path)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            problems.append(f"{path.name} cannot be deleted: {reason}.")
+    return problems
+
+
+def move_to_trash(path: Path) -> bool:
+    """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
+    # What it returns differs between success and failure; what it did does not.
+    there = path.exists()
+    QFile.moveToTrash(str(path))
+    return there and not path.exists()
+
+
+def _several(paths: Sequence[Path]) -> str:
+    if len(paths) > 1:
+        return f"{len(paths)} runs"
+    name, folder = read_notes(paths[0]).name, paths[0].name
+    return f"{shortened(name)} ({shortened(folder)})" if name else shortened(folder)
+
+
+def _agreed(parent: QWidget, question: str, deed: str) -> bool:
+    box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", "", parent=parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(question)
+    yes = box.addButton(deed, QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    box.exec()
+    return box.clickedButton() is yes
+
+
+class NoteDialog(QDialog):
+    """Edits the note on a run."""
+
+    def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runs_note_dialog")
+        self.setWindowTitle("Note")
+        self.resize(*_NOTE_SIZE)
+        about = ElidedLabel()
+        about.setText(f"Note on {name}")
+        self.editor = QPlainTextEdit(note)
+        self.editor.setObjectName("runs_note_editor")
+        self.editor.setAccessibleName("Note")
+        self.editor.setTabChangesFocus(True)
+        kind = QDialogButtonBox.StandardButton
+        buttons = QDialogButtonBox(kind.Ok | kind.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(about)
+        layout.addWidget(self.editor, 1)
+        layout.addWidget(buttons)
+        self.editor.setFocus()
+
+
+class SettingsDialog(QDialog):
+    """Every setting a run was started with, those that differ from the default in bold."""
+
+    def __init__(self, run: RunDirectory, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runs_settings_dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(f"Settings of {shortened(run.path.name)}")
+        self.resize(460, 560)
+        self.tree = QTreeWidget()
+        self.tree.setAccessibleName("Settings")
+        self.tree.setHeaderLabels(["Setting", "Value", "Default"])
+        self.tree.setRootIsDecorated(False)
+        self._fill(run)
+        for column, width in enumerate((200, 120, 90)):
+            self.tree.setColumnWidth(column, width)
+        note = QLabel("In bold: different from the default.")
+        note.setProperty("role", "muted")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(self.tree)
+        layout.addWidget(note)
+        layout.addWidget(buttons)
+
+    def _fill(self, run: RunDirectory) -> None:
+        for values, kind in ((run.config, RunConfig), (run.first_tunables, Tunables)):
+            for name, spec in specs(kind):
+                value = _plain(getattr(values, name))
+                usual = "" if name in ("env", "preset") else _plain(default(name))
+                item = QTreeWidgetItem([spec.label, value, usual])
+                item.setToolTip(0, f"{name}: {spec.help}")
+                if usual and value != usual:
+                    font = item.font(0)
+                    font.setBold(True)
+                    for column in (0, 1):
+                        item.setFont(column, font)
+                self.tree.addTopLevelItem(item)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,43 @@
+"""Which of the runs are shown: those that a search finds."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QRegularExpression, QSortFilterProxyModel, Qt
+
+from studio.run_browser.tree_model import SEARCH, RunsModel
+
+
+class RunsProxy(QSortFilterProxyModel):
+    """Keeps the runs in which every word of a search occurs; the model itself sorts."""
+
+    def __init__(self, model: RunsModel) -> None:
+        super().__init__(model)
+        self._model = model
+        self.setSourceModel(model)
+        self.setFilterRole(SEARCH)
+        # A branch that is found is shown below its parent.
+        self.setRecursiveFilteringEnabled(True)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column, as a click on its heading asks for."""
+        self._model.sort(column, order)
+
+    def find(self, path: Path | None) -> QModelIndex:
+        """Return the first cell of a run, or an invalid index if it is not shown."""
+        return self.mapFromSource(self._model.find(path))
+
+    def branched(self) -> list[Path]:
+        """Return the runs that others stand below."""
+        return self._model.branched()
+
+    def count_found(self) -> int:
+        """Count the runs that match; parents shown for the sake of a branch do not."""
+        wanted = self.filterRegularExpression()
+        return sum(wanted.match(text).hasMatch() for text in self._model.searched())
+
+    def search(self, text: str) -> None:
+        """Show only runs with each of these words somewhere in their row or note."""
+        words = "".join(f"(?=.*{QRegularExpression.escape(word)})" for word in text.split())
+        options = QRegularExpression.PatternOption.CaseInsensitiveOption
+        pattern = QRegularExpression(f"^{words}" if words else "", options)
+        self.setFilterRegularExpression(pattern)

@@ -1,0 +1,213 @@
+"""The list of all runs: find one, open it, go on with it, name it, throw it away."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.run_browser.actions import RunDeeds
+from studio.run_browser.filter_proxy import RunsProxy
+from studio.run_browser.scanner import Found, scan
+from studio.run_browser.tree_model import RunsModel
+from studio.run_browser.tree_view import RunsView, ViewOrHint
+from studio.tasks.background_task import Errand
+from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel
+
+_SOON_MS = 400
+_NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
+
+
+class RunsBrowser(QWidget):
+    """Lists the runs of a folder. Reads them beside the window; trains and draws nothing itself.
+
+    What a person asks for with the runs chosen is said by ``deeds``.
+    """
+
+    refused = Signal(str)
+    interrupted_found = Signal(int)
+    """Said once, if runs were cut short and can be resumed."""
+
+    def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runs_browser")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._runs_dir = runs_dir.absolute()
+        self._resume_available = self._asked_again = self._read_once = False
+        self._said_interrupted = False
+        self._held_back: list[Found] = []
+        self.model = RunsModel(theme, self)
+        self.proxy = RunsProxy(self.model)
+        self.view = RunsView(self.proxy)
+        self._scanner = Errand("scan-runs", self)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_SOON_MS)
+        self.deeds = RunDeeds(self.view, self.model, self.proxy)
+        self._lay_out()
+        self._connect()
+        self.set_theme(theme)
+
+    # Building -----------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        self.search = QLineEdit()
+        self.search.setObjectName("runs_search")
+        self.search.setAccessibleName("Search runs")
+        self.search.setPlaceholderText("Search runs…")
+        self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMaximumWidth(320)
+        self._count = ElidedLabel()
+        self._count.setObjectName("runs_count")
+        self._count.setProperty("role", "muted")
+        self._reading = QProgressBar()
+        self._reading.setObjectName("runs_reading")
+        self._reading.setAccessibleName("Reading a run")
+        self._reading.setRange(0, 0)
+        self._reading.setTextVisible(False)
+        self._reading.setFixedWidth(70)
+        self._reading.hide()
+        bar = QHBoxLayout()
+        bar.setSpacing(4)
+        bar.addWidget(self.search, 1)
+        bar.addWidget(self._count)
+        bar.addWidget(self._reading)
+        bar.addStretch(1)
+        for button in self.deeds.buttons:
+            bar.addWidget(button)
+        self._place = ViewOrHint(self.view)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 8)
+        layout.setSpacing(6)
+        layout.addLayout(bar)
+        layout.addWidget(self._place, 1)
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._search)
+        self.view.itemDelegate().closeEditor.connect(self._take_held_back)
+        self.model.refused.connect(self.refused)
+        self._soon.timeout.connect(self.refresh)
+        self._scanner.said.connect(self._take)
+        self._scanner.ended.connect(self._on_scanned)
+        self._scanner.failed.connect(self.refused)
+        self.deeds.refused.connect(self.refused)
+        self.deeds.deleted.connect(self.refresh)
+        self.deeds.reading_changed.connect(self._reading.setVisible)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self.deeds.set_theme(theme)
+        self.model.set_theme(theme)
+
+    # What the window says -----------------------------------------------------------------------
+
+    def set_resume_available(self, available: bool) -> None:
+        """Offer to resume runs, and point out once those that were interrupted."""
+        self._resume_available = available
+        self.deeds.set_resume_available(available)
+        self.refresh()
+
+    def choose_interrupted(self) -> None:
+        """Choose the run that was cut short last, if there is one."""
+        found = self.model.interrupted()
+        if found:
+            self.search.clear()
+            self.view.choose([found[0]], found[0])
+            self.view.scrollTo(self.proxy.find(found[0]))
+
+    def set_busy(self, busy: bool) -> None:
+        """Say whether a run is training in this window: none can be opened meanwhile."""
+        self.deeds.set_busy(busy)
+        if not busy:
+            self.model.set_training(None)
+        self.refresh_soon()
+
+    def set_training(self, path: Path) -> None:
+        """Name the run that is training in this window."""
+        self.model.set_training(path.absolute())
+        self.refresh_soon()
+
+    def close_errands(self) -> None:
+        """End what is still being read."""
+        self._soon.stop()
+        self._scanner.stop()
+        self.deeds.stop()
+
+    # Reading ------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh_soon(self) -> None:
+        """Look at the folder in a moment, if anyone is looking at the list."""
+        if self.isVisible() and not self._soon.isActive():
+            self._soon.start()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Look now at what has changed in the folder."""
+        if self._scanner.busy:
+            self._asked_again = True
+            return
+        folder, known = self._runs_dir, dict(self.model.rows)
+        self._scanner.start(lambda say, stopped: scan(folder, known, say, stopped))
+        self._show_count()
+
+    @Slot(object)
+    def _take(self, found: Found) -> None:
+        # A list that changes under an editor would take away what is being typed.
+        if self.view.editing:
+            self._held_back.append(found)
+            return
+        self.model.take(found)
+        self._show_count()
+
+    @Slot()
+    def _take_held_back(self) -> None:
+        held, self._held_back = self._held_back, []
+        for found in held:
+            QTimer.singleShot(0, self, partial(self._take, found))
+
+    @Slot()
+    def _on_scanned(self) -> None:
+        self._read_once = True
+        self._show_count()
+        self.deeds.show_what_is_possible()
+        if self._asked_again:
+            self._asked_again = False
+            self.refresh()
+        count = len(self.model.interrupted())
+        if self._resume_available and count and not self._said_interrupted:
+            self._said_interrupted = True
+            self.interrupted_found.emit(count)
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        self.proxy.search(text)
+        self.view.unfold()
+        self._show_count()
+
+    def _show_count(self) -> None:
+        count, wanted = len(self.model.rows), self.search.text().strip()
+        nothing_found = wanted and not self.proxy.rowCount()
+        if count:
+            found = f"{self.proxy.count_found():,} of " if wanted else ""
+            self._count.setText(f"{found}{count:,} run{'' if count == 1 else 's'}")
+            self._place.show_hint(f"No run matches “{wanted}”." if nothing_found else "")
+        else:
+            self._count.setText("")
+            self._place.show_hint(_NO_RUNS if self._read_once else "Reading…")
+
+    # Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Catch up with what changed while nobody looked."""
+        super().showEvent(event)
+        self.refresh()

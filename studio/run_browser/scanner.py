@@ -1,0 +1,99 @@
+"""Which runs a folder holds, read beside the window; what has not changed is not read again."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from td3core.errors import RequestError
+from td3core.runs.listing import Summary, open_once, summarise
+from td3core.runs.metadata import State
+
+_FIRST_BATCH_S = 0.1
+# A record that is replaced, as endings and notes are, changes its folder; a table only itself.
+_WATCHED = ("", "run.toml", "checkpoints", "training.csv", "episodes.csv", "evaluations.csv")
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run of the list: what is known of it, or why nothing is."""
+
+    path: Path
+    stamp: Stamp
+    """Times of change of its files when it was read."""
+    summary: Summary | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """News of a folder. Those that are ``gone`` come with the last, ``complete`` one."""
+
+    rows: tuple[RunRow, ...] = ()
+    gone: frozenset[Path] = frozenset()
+    complete: bool = False
+
+
+def scan(
+    folder: Path,
+    known: Mapping[Path, RunRow],
+    say: Callable[[object], None],
+    stopped: Callable[[], bool],
+) -> None:
+    """Say (as :class:`Found`) what differs in a folder of runs from what is known of it.
+
+    The newest folders come first, a few at a time, so that a long list can be used while it grows.
+    """
+    paths = _folders(folder)
+    waiting: list[RunRow] = []
+    said_at, patience = time.monotonic(), _FIRST_BATCH_S
+    for path in paths:
+        if stopped():
+            return
+        row = _changed(path, known.get(path))
+        if row is not None:
+            waiting.append(row)
+        if waiting and time.monotonic() - said_at >= patience:
+            say(Found(rows=tuple(waiting)))
+            # The list is laid out anew each time, and longer each time.
+            waiting, said_at, patience = [], time.monotonic(), 3 * patience
+    gone = frozenset(known.keys() - set(paths))
+    say(Found(rows=tuple(waiting), gone=gone, complete=True))
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Return the folders that hold a ``run.toml``, those changed last first."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                stamp = _time_of(Path(entry.path, "run.toml"))
+                if stamp:
+                    found.append((stamp, Path(entry.path)))
+    except OSError:
+        return []  # Nothing was ever trained here, or the disk has gone.
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _changed(path: Path, known: RunRow | None) -> RunRow | None:
+    """Read a run again if something of it has changed since, or may have without a trace."""
+    stamp = tuple(_time_of(path / name) for name in _WATCHED)
+    # That a process has died changes no file.
+    running = known and known.summary and known.summary.state is State.RUNNING
+    if known is not None and known.stamp == stamp and not running:
+        return None
+    try:
+        row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path)))
+    except RequestError as problem:
+        row = RunRow(path=path, stamp=stamp, problem=str(problem))
+    return row if row != known else None
+
+
+def _time_of(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,280 @@
+"""The table of runs: what its rows say, in which order, and which of them are shown."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+
+from studio.run_browser.columns import (
+    DAMAGED,
+    HEADINGS,
+    ICONS,
+    Column,
+    about,
+    alignment,
+    detail_of,
+    sort_key,
+    text_of,
+)
+from studio.run_browser.scanner import Found, RunRow
+from studio.theme.theme import Theme
+from td3core.runs.listing import Summary
+from td3core.runs.metadata import Notes, State, write_notes
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+ROW, SEARCH, DETAIL = (Qt.ItemDataRole.UserRole + n for n in range(3))
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    row: RunRow | None = None
+    parent: "_Node | None" = None
+    at: int = 0
+    number: int = 0
+    """What Qt's indices hold: a stale one must find nothing rather than freed memory."""
+    children: list["_Node"] = field(default_factory=list)
+
+
+class RunsModel(QAbstractItemModel):
+    """All runs of a folder, flat or with branches below the run they came from."""
+
+    refused = Signal(str)
+    renamed = Signal(Path, str)
+    """A run was given another name, or (empty) none."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: dict[Path, RunRow] = {}
+        self._training: Path | None = None
+        self._sorting = (Column.STARTED, True)
+        self._root = _Node()
+        self._nodes: dict[Path, _Node] = {}
+        self._numbered: list[_Node] = [self._root]
+        self.set_theme(theme)
+
+    # What changes -------------------------------------------------------------------------------
+
+    def take(self, found: Found) -> None:
+        """Take in what a scan has found."""
+        moved = any(self._moves(row) for row in found.rows)
+        gone = [path for path in found.gone if self.rows.pop(path, None)]
+        self.rows |= {row.path: row for row in found.rows}
+        if moved or gone:
+            self._rebuild()
+            return
+        for row in found.rows:
+            self._nodes[row.path].row = row
+            self._say_changed(row.path)
+
+    def _moves(self, row: RunRow) -> bool:
+        """True if what is new of a run gives it another place in the list."""
+        before = self.rows.get(row.path)
+        if before is None or _parent_of(row) != _parent_of(before):
+            return True
+        return bool(self._key(row) != self._key(before))
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort; by their start, branches stand below the run they came from."""
+        self._sorting = Column(column), order is Qt.SortOrder.DescendingOrder
+        self._rebuild()
+
+    def set_training(self, path: Path | None) -> None:
+        """Show this run as running: the window knows it before its files say so."""
+        before, self._training = self._training, path
+        for changed in {before, path}:
+            self._say_changed(changed)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._icons = {
+            state: theme.icon(name, getattr(theme, colour), selected=theme.on_accent)
+            for state, (name, colour) in ICONS.items()
+        }
+        for path in self._nodes:
+            self._say_changed(path)
+
+    def _rebuild(self) -> None:
+        self.beginResetModel()
+        self._root = _Node()
+        column, descending = self._sorting
+        # Here rather than in the proxy, which would ask for every value twenty times.
+        rows = sorted(self.rows.values(), key=self._key, reverse=descending)
+        self._nodes = {row.path: _Node(row, number=n) for n, row in enumerate(rows, start=1)}
+        self._numbered = [self._root, *self._nodes.values()]
+        for path, node in self._nodes.items():
+            above = self._above(path) if column is Column.STARTED else None
+            node.parent = self._nodes[above] if above else self._root
+            node.at = len(node.parent.children)
+            node.parent.children.append(node)
+        self.endResetModel()
+
+    def _key(self, row: RunRow) -> Any:
+        return sort_key(row, self._sorting[0], self._state(row))
+
+    def _above(self, path: Path) -> Path | None:
+        """Return the run that this one branched from, if it is here and not its own descendant."""
+        seen, at = {path}, path
+        while (above := _parent_of(self.rows[at])) is not None and above in self.rows:
+            if above in seen:
+                return None
+            seen.add(above)
+            at = above
+        above = _parent_of(self.rows[path])
+        return above if above in self.rows else None
+
+    def _say_changed(self, path: Path | None) -> None:
+        if path in self._nodes:
+            self.dataChanged.emit(self.find(path), self.find(path, Column.PARENT))
+
+    # Qt's questions -----------------------------------------------------------------------------
+
+    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
+        """Return a cell."""
+        below = self._node(parent).children
+        if not (0 <= row < len(below) and 0 <= column < len(Column)):
+            return QModelIndex()
+        return self.createIndex(row, column, below[row].number)
+
+    def parent(self, index: Index = _ROOT) -> Any:
+        """Return the run that a row stands below."""
+        above = self._node(index).parent if index.isValid() else None
+        if above is None or above is self._root:
+            return QModelIndex()
+        return self.createIndex(above.at, 0, above.number)
+
+    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+        """Count the runs below one, or the topmost ones."""
+        return len(self._node(parent).children) if parent.column() <= 0 else 0
+
+    def columnCount(self, _parent: Index = _ROOT) -> int:  # noqa: N802
+        """Count the columns."""
+        return len(Column)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let the name be edited."""
+        flags = super().flags(index)
+        row = self._node(index).row if index.isValid() else None
+        if row is not None and row.summary and index.column() == Column.RUN:
+            flags |= Qt.ItemFlag.ItemIsEditable
+        return flags
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the heading of a column."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        text, about = HEADINGS[Column(section)]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return alignment(Column(section))
+        return {Qt.ItemDataRole.DisplayRole: text, Qt.ItemDataRole.ToolTipRole: about}.get(role)  # type: ignore[call-overload]
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows; ``ROW`` is its run."""
+        row = self._node(index).row if index.isValid() else None
+        if row is None:
+            return None
+        column = Column(index.column())
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return text_of(row, column, self._state(row))
+            case Qt.ItemDataRole.EditRole:
+                return row.summary.name if row.summary else None
+            case Qt.ItemDataRole.ToolTipRole:
+                return about(row)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return alignment(column)
+            case Qt.ItemDataRole.DecorationRole if column is Column.STATE:
+                return self._icons[self._state(row)]
+            case _ if role == ROW:
+                return row
+            case _ if role == SEARCH:
+                return self._searched(row)
+            case _ if column is Column.RUN:
+                return self._more(row, role)
+        return None
+
+    def _more(self, row: RunRow, role: int) -> str | None:
+        """Return what the first column has beyond its text, for eyes and for ears."""
+        name, detail = text_of(row, Column.RUN, self._state(row)), detail_of(row)
+        spoken = f"{name} · {detail}" if detail else name
+        return {DETAIL: detail, Qt.ItemDataRole.AccessibleTextRole: spoken}.get(role)
+
+    def setData(  # noqa: N802
+        self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole
+    ) -> bool:
+        """Give a run a name; an empty one takes it away."""
+        row = self._node(index).row if index.isValid() else None
+        if row is None or row.summary is None or role != Qt.ItemDataRole.EditRole:
+            return False
+        return self.set_notes(row, Notes(name=str(value).strip(), note=row.summary.note))
+
+    # --------------------------------------------------------------------------------------------
+
+    def set_notes(self, row: RunRow, notes: Notes) -> bool:
+        """Keep a name and a note with a run."""
+        assert row.summary is not None
+        if notes == Notes(name=row.summary.name, note=row.summary.note):
+            return False
+        try:
+            write_notes(row.path, notes)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            self.refused.emit(f"The note on {row.path.name} cannot be written: {reason}.")
+            return False
+        values = {name: getattr(row.summary, name) for name in Summary.__slots__}
+        summary = Summary(**(values | {"name": notes.name, "note": notes.note}))
+        self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
+        if notes.name != row.summary.name:
+            self.renamed.emit(row.path, notes.name)
+        return True
+
+    def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:
+        """Return a cell of a run, or an invalid index."""
+        node = self._nodes.get(path) if path else None
+        return self.createIndex(node.at, column, node.number) if node else QModelIndex()
+
+    def branched(self) -> list[Path]:
+        """Return the runs that others stand below."""
+        return [path for path, node in self._nodes.items() if node.children]
+
+    def state(self, path: Path) -> str:
+        """Return what has become of a run, ``damaged`` if that cannot be read."""
+        return self._state(self.rows[path])
+
+    def searched(self) -> list[str]:
+        """Return what is searched of each run."""
+        return [self._searched(row) for row in self.rows.values()]
+
+    def interrupted(self) -> list[Path]:
+        """Return the runs that neither ended nor live, those started last first."""
+        rows = [row for row in self.rows.values() if self._state(row) == State.INTERRUPTED]
+        rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
+        return [row.path for row in rows]
+
+    def _state(self, row: RunRow) -> str:
+        if row.summary is None:
+            return DAMAGED
+        return State.RUNNING if row.path == self._training else row.summary.state
+
+    def _searched(self, row: RunRow) -> str:
+        cells = [text_of(row, column, self._state(row)) for column in Column]
+        note = row.summary.note if row.summary else row.problem
+        return " ".join([*cells, detail_of(row), row.path.name, note.replace("\n", " ")])
+
+    def _node(self, index: Index) -> _Node:
+        return self._numbered[index.internalId()] if index.isValid() else self._root
+
+
+def _parent_of(row: RunRow) -> Path | None:
+    found = row.summary
+    return row.path.with_name(found.parent.run) if found and found.parent else None

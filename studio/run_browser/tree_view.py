@@ -1,0 +1,171 @@
+"""The tree that the runs are listed in, and what stands there when it is empty."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QSizePolicy,
+    QStackedWidget,
+    QTreeView,
+    QWidget,
+)
+
+from studio.run_browser.columns import Column
+from studio.run_browser.delegate import RunDelegate
+from studio.run_browser.filter_proxy import RunsProxy
+from studio.run_browser.scanner import RunRow
+from studio.run_browser.tree_model import ROW
+from studio.widgets.labels import breakable, plain_label
+
+_WIDTHS = {
+    Column.RUN: 240,
+    Column.STATE: 104,
+    Column.LAST: 68,
+    Column.BEST: 68,
+    Column.STEPS: 98,
+    Column.STARTED: 102,
+    Column.DURATION: 70,
+    Column.SEED: 44,
+    Column.PRESET: 130,
+    Column.PARENT: 230,
+}
+_DISPENSABLE = (
+    *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
+    *(Column.DURATION, Column.STEPS),
+)
+"""Left out, in this order, where there is no room: the first column or its tooltip tells them."""
+
+
+class RunsView(QTreeView):
+    """The list itself. What is chosen, folded and in view stays so when the list changes."""
+
+    choice_changed = Signal()
+
+    def __init__(self, proxy: RunsProxy) -> None:
+        super().__init__()
+        self._proxy = proxy
+        self._kept: tuple[list[Path], Path | None, int] = ([], None, 0)
+        self._folded: set[Path] = set()
+        self.setObjectName("runs_view")
+        self.setAccessibleName("Runs")
+        self.setModel(proxy)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.setAllColumnsShowFocus(True)
+        # Or every row would be measured, a thousand of them.
+        self.setUniformRowHeights(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setMinimumSize(200, 60)
+        self.setItemDelegate(RunDelegate(self))
+        self._make_header()
+        proxy.modelAboutToBeReset.connect(self._keep)
+        proxy.modelReset.connect(self._restore)
+        self.collapsed.connect(self._note_folded)
+        self.expanded.connect(self._note_unfolded)
+
+    def _make_header(self) -> None:
+        header = self.header()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(False)
+        for column, width in _WIDTHS.items():
+            self.setColumnWidth(column, width)
+        header.setSortIndicator(Column.STARTED, Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+        # The names get what the others leave, and the others go before there is too little.
+        header.setSectionResizeMode(Column.RUN, QHeaderView.ResizeMode.Stretch)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        widths = {
+            column: width if column is Column.RUN else self.columnWidth(column) or width
+            for column, width in _WIDTHS.items()
+        }
+        missing = sum(widths.values()) - self.viewport().width()
+        for column in _DISPENSABLE:
+            hidden = missing > 0 and column != self.header().sortIndicatorSection()
+            self.setColumnHidden(column, hidden)
+            if hidden:
+                missing -= widths[column]
+
+    @property
+    def editing(self) -> bool:
+        """True while a name is being typed."""
+        return self.state() == QAbstractItemView.State.EditingState
+
+    def chosen(self) -> list[RunRow]:
+        """Return the runs that are selected."""
+        return [index.data(ROW) for index in self.selectionModel().selectedRows()]
+
+    def choose(self, paths: list[Path], current: Path | None) -> None:
+        """Select these runs, as far as they are shown."""
+        model, flag = self.selectionModel(), QItemSelectionModel.SelectionFlag
+        chosen = QItemSelection()
+        for index in map(self._proxy.find, paths):
+            if index.isValid():
+                chosen.select(index, index)
+        at = self._proxy.find(current)
+        if at.isValid():
+            model.setCurrentIndex(at, flag.NoUpdate)
+        if paths:
+            model.select(chosen, flag.ClearAndSelect | flag.Rows)
+
+    def selectionChanged(  # noqa: N802
+        self, selected: QItemSelection, deselected: QItemSelection
+    ) -> None:
+        """Say that something else is chosen now."""
+        super().selectionChanged(selected, deselected)
+        self.choice_changed.emit()
+
+    @Slot()
+    def _keep(self) -> None:
+        current = self.currentIndex().data(ROW)
+        paths = [row.path for row in self.chosen()]
+        self._kept = (paths, current.path if current else None, self.verticalScrollBar().value())
+
+    @Slot()
+    def _restore(self) -> None:
+        self.unfold()
+        paths, current, scrolled = self._kept
+        self.choose(paths, current)
+        self.verticalScrollBar().setValue(scrolled)
+        self.choice_changed.emit()
+
+    def unfold(self) -> None:
+        """Show branches below their parents, but for those that a person has folded."""
+        folded, branched = set(self._folded), self._proxy.branched()
+        for path in branched:
+            self.setExpanded(self._proxy.find(path), path not in folded)
+        # Without branches, room for their arrows would only push the names away.
+        self.setRootIsDecorated(bool(branched))
+
+    @Slot(QModelIndex)
+    def _note_folded(self, index: QModelIndex) -> None:
+        self._folded.add(index.data(ROW).path)
+
+    @Slot(QModelIndex)
+    def _note_unfolded(self, index: QModelIndex) -> None:
+        self._folded.discard(index.data(ROW).path)
+
+
+class ViewOrHint(QStackedWidget):
+    """The list, or a sentence in its place."""
+
+    def __init__(self, view: QWidget) -> None:
+        super().__init__()
+        self.hint = plain_label()
+        self.hint.setObjectName("runs_hint")
+        self.hint.setProperty("role", "muted")
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self.addWidget(view)
+        self.addWidget(self.hint)
+
+    def show_hint(self, text: str) -> None:
+        """Show a sentence in place of the list, or the list if it is empty."""
+        self.hint.setText(breakable(text))
+        self.setCurrentIndex(1 if text else 0)

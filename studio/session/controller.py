@@ -1,0 +1,142 @@
+"""Owns one run at a time: its QThread, its Control and the state it is in."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal, Slot
+
+from studio.session.worker import Branch, Job, NewRun, ResumedRun, Worker
+from td3core.config import RunConfig, Tunables
+from td3core.protocol.control import Control
+from td3core.protocol.events import Phase, Progress
+from td3core.runs.journal import Change
+
+
+class RunState(StrEnum):
+    """What the window may offer now."""
+
+    IDLE = "idle"
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+
+
+class RunController(QObject):
+    """Starts, steers and ends runs. All requests go through the thread-safe Control."""
+
+    state_changed = Signal(object)
+    event_reported = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._state = RunState.IDLE
+        self._thread: QThread | None = None
+        self._worker: Worker | None = None
+        self._control: Control | None = None
+
+    @property
+    def state(self) -> RunState:
+        """The state of the current run, ``idle`` when there is none."""
+        return self._state
+
+    @property
+    def busy(self) -> bool:
+        """True from the start of a run until its thread has ended."""
+        return self._state is not RunState.IDLE
+
+    def start(
+        self,
+        config: RunConfig,
+        tunables: Tunables,
+        runs_dir: Path,
+        schedule: Sequence[Change] = (),
+    ) -> None:
+        """Start a run in a thread of its own. Ignored while another one lives."""
+        self._begin(
+            NewRun(config=config, tunables=tunables, runs_dir=runs_dir, schedule=tuple(schedule))
+        )
+
+    def resume(self, run: Path, steps: int | None = None) -> None:
+        """Go on with a run, perhaps to another last step. Ignored while another one lives."""
+        self._begin(ResumedRun(run=run, steps=steps))
+
+    def branch(self, checkpoint: Path, values: Mapping[str, Any], runs_dir: Path) -> None:
+        """Start a new run out of a checkpoint. Ignored while another one lives."""
+        self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
+
+    def _begin(self, job: Job) -> None:
+        if self._state is not RunState.IDLE:
+            return
+        self._set_state(RunState.STARTING)
+        self._control = Control(shares_interpreter=True)
+        self._thread = QThread()
+        self._thread.setObjectName("training")
+        # Torch and the environments need more than the 512 KiB some systems give a thread.
+        self._thread.setStackSize(16 * 1024 * 1024)
+        self._worker = Worker(job, self._control)
+        self._worker.moveToThread(self._thread)
+        self._thread.started.connect(self._worker.run)
+        self._worker.event_reported.connect(self._on_event)
+        self._worker.finished.connect(self._thread.quit)
+        self._thread.finished.connect(self._on_thread_finished)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Ask the run to pause; the state changes once it has."""
+        if self._control and self._state is RunState.RUNNING:
+            self._control.pause()
+
+    def unpause(self) -> None:
+        """Let a paused run go on."""
+        if self._control and self._state is RunState.PAUSED:
+            self._control.resume()
+            self._set_state(RunState.RUNNING)
+
+    def stop(self) -> None:
+        """Ask the run to save and end."""
+        if self._control and self._state is not RunState.IDLE:
+            self._control.stop()
+            self._set_state(RunState.STOPPING)
+
+    def save(self) -> None:
+        """Ask for a checkpoint."""
+        if self._control:
+            self._control.save()
+
+    def end_now(self, patience_ms: int) -> None:
+        """Let the run save and end, and wait for that: the process is about to be gone."""
+        thread, control = self._thread, self._control
+        if thread is not None and control is not None and thread is not QThread.currentThread():
+            control.stop()
+            thread.wait(patience_ms)
+
+    def tune(self, tunables: Tunables) -> int | None:
+        """Ask for new live settings; return the revision to wait for, ``None`` without a run."""
+        if self._control is None or self._state is RunState.STOPPING:
+            return None
+        return self._control.tune(tunables)
+
+    @Slot(object)
+    def _on_event(self, event: object) -> None:
+        if isinstance(event, Progress) and self._state is not RunState.STOPPING:
+            paused = event.phase is Phase.PAUSED
+            self._set_state(RunState.PAUSED if paused else RunState.RUNNING)
+        self.event_reported.emit(event)
+
+    @Slot()
+    def _on_thread_finished(self) -> None:
+        thread = self._thread
+        self._thread = self._worker = self._control = None
+        if thread is not None:
+            # finished() is emitted from the thread's last moments; wait() for the rest of them.
+            thread.wait()
+            thread.deleteLater()
+        self._set_state(RunState.IDLE)
+
+    def _set_state(self, state: RunState) -> None:
+        if state is not self._state:
+            self._state = state
+            self.state_changed.emit(state)

@@ -1,0 +1,26 @@
+"""Live changes as they are drawn on the plots."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from td3core.config import Tunables, spec
+
+
+@dataclass(slots=True, kw_only=True)
+class Marker:
+    """A live change, drawn as a line on every plot."""
+
+    env_steps: int
+    name: str
+    old: Any
+    new: Any
+    changed_at: float
+    scheduled: bool = False
+    """True if nobody made it just now: it was made before, and is made again at its step."""
+
+    @property
+    def text(self) -> str:
+        """The change in words, for instance ``τ 0.005 → 0.01``."""
+        known = spec(Tunables, self.name)
+        again = " (scheduled)" if self.scheduled else ""
+        return f"{known.symbol or known.label} {self.old:g} → {self.new:g}{again}"

@@ -1,0 +1,96 @@
+"""The object that lives in the run's QThread and calls the training loop there."""
+
+import importlib
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from td3core.config import RunConfig, Tunables
+from td3core.protocol.control import Control
+from td3core.protocol.events import Failed
+from td3core.runs.journal import Change
+
+_LOOP = "td3core.training.launch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run from its first step; ``schedule`` are live changes made at their steps."""
+
+    config: RunConfig
+    tunables: Tunables
+    runs_dir: Path
+    schedule: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedRun:
+    """A run that goes on where it was left; ``steps`` is its new length, if it gets one."""
+
+    run: Path
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A new run with all that a checkpoint holds, but for these settings."""
+
+    checkpoint: Path
+    values: Mapping[str, Any]
+    runs_dir: Path
+
+
+Job = NewRun | ResumedRun | Branch
+
+
+class Worker(QObject):
+    """Runs one training from start to end; re-emits what it says."""
+
+    event_reported = Signal(object)
+    finished = Signal()
+
+    def __init__(self, job: Job, control: Control) -> None:
+        super().__init__()
+        self._job, self._control = job, control
+
+    @Slot()
+    def run(self) -> None:
+        """Train until the run ends. Called once, by the thread's ``started``."""
+        try:
+            self._do()
+        except BaseException as problem:
+            # The loop lets nothing escape; what is left is a torch that cannot be imported.
+            message = f"Training could not start: {problem}"
+            self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
+        finally:
+            self.finished.emit()
+
+    def _do(self) -> None:
+        # Here, not at the top: this is what loads torch, and the window must not wait for it.
+        from td3core.training import launch
+
+        control, report = self._control, self._report
+        match self._job:
+            case NewRun(config=config, tunables=tunables, runs_dir=folder, schedule=schedule):
+                launch.train(config, tunables, control, report, folder, schedule)
+            case ResumedRun(run=run, steps=steps):
+                launch.resume(run, control, report, steps=steps)
+            case Branch(checkpoint=checkpoint, values=values, runs_dir=folder):
+                launch.branch(checkpoint, values, control, report, folder)
+
+    def _report(self, event: object) -> None:
+        self.event_reported.emit(event)
+
+
+def load_engine_in_background() -> threading.Thread:
+    """Import the training loop, and with it torch, so that the first Train starts at once."""
+    thread = threading.Thread(
+        target=importlib.import_module, args=(_LOOP,), name="load-engine", daemon=True
+    )
+    thread.start()
+    return thread

@@ -1,0 +1,4 @@
+"""Choosing what to train: environment, preset, settings.
+
+Start with ``panel.py``.
+"""

@@ -1,0 +1,112 @@
+"""What came of trying an environment, to be read and copied."""
+
+from html import escape
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QProgressBar,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel
+
+_MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
+
+
+class EnvCheckDialog(QDialog):
+    """Findings as a list, the serious ones first."""
+
+    dismissed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("env_check_dialog")
+        self.setWindowTitle("Environment check")
+        self.resize(620, 380)
+        self._theme: Theme | None = None
+        self._answer: dict[str, Any] | None = None
+        self._heading = ElidedLabel()
+        self._heading.setProperty("role", "title")
+        self._summary = QLabel()
+        self._summary.setObjectName("env_check_summary")
+        self._summary.setWordWrap(True)
+        self._busy = QProgressBar()
+        self._busy.setAccessibleName("The environment is being tried")
+        self._busy.setTextVisible(False)
+        self._busy.setRange(0, 0)
+        self._view = QTextBrowser()
+        self._view.setObjectName("env_check_view")
+        self._view.setAccessibleName("Findings")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(8)
+        for widget in (self._heading, self._summary, self._busy, self._view, buttons):
+            layout.addWidget(widget)
+
+    @property
+    def text(self) -> str:
+        """Summary and findings as plain text."""
+        return f"{self._summary.text()}\n{self._view.toPlainText()}"
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self._theme = theme
+        if self._answer is not None:
+            self.show_answer(self._answer)
+
+    def show_waiting(self, env_id: str) -> None:
+        """Say that an environment is being tried."""
+        self._answer = None
+        self._heading.setText(env_id)
+        self._summary.setText("Trying some random steps in a process of its own …")
+        self._view.clear()
+        self._busy.show()
+
+    def show_answer(self, answer: dict[str, Any]) -> None:
+        """Show the object that ``td3-studio check --json`` prints."""
+        self._answer = answer
+        self._busy.hide()
+        self._summary.setText(_summary(answer))
+        order = list(_MARKS)
+        found = sorted(answer["findings"], key=lambda each: -order.index(each["level"]))
+        self._view.setHtml(f"<table cellspacing='0'>{''.join(map(self._row, found))}</table>")
+
+    def show_refusal(self, sentence: str) -> None:
+        """Show why the environment could not be tried at all."""
+        findings = [{"level": "error", "check": "making it", "message": sentence}]
+        self.show_answer({"errors": 1, "warnings": 0, "findings": findings})
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Tell that nobody waits any more."""
+        super().hideEvent(event)
+        self.dismissed.emit()
+
+    def _row(self, finding: dict[str, str]) -> str:
+        theme, level = self._theme, finding["level"]
+        colours = {"ok": "good", "warning": "warn", "error": "bad"}
+        colour = getattr(theme, colours[level]) if theme else "gray"
+        cell = "style='padding: 4px 12px 4px 0'"
+        return (
+            f"<tr><td {cell}><span style='color:{colour}'>{_MARKS[level]}</span></td>"
+            f"<td {cell}><b>{escape(finding['check'])}</b></td>"
+            f"<td {cell}>{escape(finding['message'])}</td></tr>"
+        )
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    errors, warnings = int(answer["errors"]), int(answer["warnings"])
+    if errors:
+        return "It cannot be trained on as it is."
+    if warnings:
+        return "It can be trained on; what is marked is worth a look."
+    return "Nothing odd was found."

@@ -1,0 +1,103 @@
+"""The button beside the presets: save, import, export, delete."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
+
+from td3core.config import RunConfig, Tunables, make_settings
+from td3core.config.presets import delete_preset, parse_preset, preset_of, preset_text, save_preset
+from td3core.errors import RequestError
+
+Settings = Callable[[], tuple[RunConfig, Tunables]]
+
+
+class PresetMenu(QToolButton):
+    """Keeps the settings on show as a preset of the user's own, and brings others in.
+
+    ``settings`` returns what is on show, ``chosen`` the name of the preset selected.
+    """
+
+    presets_changed = Signal(str)
+    refused = Signal(str)
+
+    def __init__(
+        self, settings: Settings, chosen: Callable[[], str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._settings, self._chosen = settings, chosen
+        self.setObjectName("preset_menu_button")
+        self.setProperty("role", "small")
+        self.setAccessibleName("Save, import, export or delete a preset")
+        self.setToolTip("Save, import, export or delete a preset")
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        menu.addAction("Save settings as preset…", self._ask_save)
+        menu.addAction("Import…", self._ask_import)
+        menu.addAction("Export…", self._ask_export)
+        menu.addAction("Delete this preset", self._delete)
+        self.setMenu(menu)
+
+    def save(self, name: str) -> None:
+        """Keep the settings on show under a name."""
+        self._attempt(lambda: save_preset(name, *self._settings()).name)
+
+    def import_from(self, path: Path) -> None:
+        """Take in a preset file."""
+        self._attempt(partial(self._import, path))
+
+    def export_to(self, path: Path) -> None:
+        """Write the settings on show to a preset file."""
+        self._attempt(partial(self._export, path), changed=False)
+
+    def _import(self, path: Path) -> str:
+        try:
+            preset = parse_preset(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError) as problem:
+            raise RequestError(f"{path.name} cannot be read.") from problem
+        if not preset.env:
+            raise RequestError(f"{path.name} is not for any environment.")
+        return save_preset(preset.name, *make_settings({**preset.values, "env": preset.env})).name
+
+    def _export(self, path: Path) -> str:
+        config, tunables = self._settings()
+        try:
+            path.write_text(preset_text(preset_of(path.stem, config, tunables)), "utf-8")
+        except OSError as problem:
+            raise RequestError(f"{path} cannot be written: {problem.strerror}.") from problem
+        return path.stem
+
+    def _delete(self) -> None:
+        def delete() -> str:
+            delete_preset(self._chosen())
+            return ""
+
+        self._attempt(delete)
+
+    def _attempt(self, act: Callable[[], str], *, changed: bool = True) -> None:
+        try:
+            name = act()
+        except RequestError as problem:
+            self.refused.emit(str(problem))
+            return
+        if changed:
+            self.presets_changed.emit(name)
+
+    def _ask_save(self) -> None:
+        name, agreed = QInputDialog.getText(self, "Save preset", "Name of the preset:")
+        if agreed:
+            self.save(name)
+
+    def _ask_import(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, "Import preset", "", "Presets (*.toml)")
+        if path:
+            self.import_from(Path(path))
+
+    def _ask_export(self) -> None:
+        path, _ = QFileDialog.getSaveFileName(
+            self, "Export preset", f"{self._chosen()}.toml", "Presets (*.toml)"
+        )
+        if path:
+            self.export_to(Path(path))

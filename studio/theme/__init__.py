@@ -1,0 +1,4 @@
+"""Colours and icons.
+
+Start with ``theme.py``.
+"""

@@ -1,0 +1,114 @@
+"""Colours and icons, light and dark, from ``resources/theme``."""
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QIcon, QPalette
+from PySide6.QtWidgets import QApplication
+
+from studio.theme.icons import icon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """Named colours, as #rrggbb text."""
+
+    name: str
+    dark: bool
+    window: str
+    panel: str
+    field: str
+    border: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    good: str
+    warn: str
+    bad: str
+    grid: str
+    curve_1: str
+    curve_2: str
+    curve_3: str
+    curve_raw: str
+    curve_eval: str
+    marker: str
+
+    def icon(self, name: str, colour: str | None = None, *, selected: str | None = None) -> QIcon:
+        """Return a Material Design icon in the theme's text colour, or another one.
+
+        ``selected`` is its colour in a row that is selected, if that differs.
+        """
+        colour = colour or self.text
+        # The colour of disabled icons has to be given, or they look enabled.
+        return icon(
+            name, color=colour, color_disabled=self.muted, color_selected=selected or colour
+        )
+
+    def on_panel(self, colour: QColor, alpha: float) -> QColor:
+        """Return how ``colour`` looks on a panel with this opacity, 0 to 1, as an opaque colour.
+
+        Qt draws a translucent line forty times slower than an opaque one.
+        """
+        ground = QColor(self.panel)
+
+        def mixed(front: float, back: float) -> float:
+            return alpha * front + (1.0 - alpha) * back
+
+        return QColor.fromRgbF(
+            mixed(colour.redF(), ground.redF()),
+            mixed(colour.greenF(), ground.greenF()),
+            mixed(colour.blueF(), ground.blueF()),
+        )
+
+
+def load_theme(name: str) -> Theme:
+    """Return the theme called ``light`` or ``dark``."""
+    text = (files("resources") / "theme" / f"{name}.toml").read_text("utf-8")
+    return Theme(**tomllib.loads(text))
+
+
+def system_theme(app: QApplication) -> str:
+    """Return the name of the theme that matches the desktop's own."""
+    dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+    return "dark" if dark else "light"
+
+
+def apply_theme(app: QApplication, theme: Theme) -> None:
+    """Dress the whole application."""
+    app.setStyle("Fusion")
+    app.setPalette(_palette(theme))
+    folder = files("resources")
+    style = (folder / "theme" / "style.qss").read_text("utf-8")
+    arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
+    colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
+    app.setStyleSheet(Template(style).substitute(colours, arrow_down=arrow))
+
+
+def _palette(theme: Theme) -> QPalette:
+    palette, role = QPalette(), QPalette.ColorRole
+    for target, colour in {
+        role.Window: theme.window,
+        role.WindowText: theme.text,
+        role.Base: theme.field,
+        role.AlternateBase: theme.panel,
+        role.Text: theme.text,
+        role.Button: theme.field,
+        role.ButtonText: theme.text,
+        role.BrightText: theme.bad,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.ToolTipBase: theme.panel,
+        role.ToolTipText: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Link: theme.accent,
+        role.Mid: theme.border,
+    }.items():
+        palette.setColor(target, QColor(colour))
+    for target in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, target, QColor(theme.muted))
+    return palette

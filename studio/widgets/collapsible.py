@@ -1,0 +1,54 @@
+"""A part of a form that can be folded away."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from studio.theme.theme import Theme
+
+
+class Collapsible(QWidget):
+    """A heading to click, and a page below it that is there only while it is unfolded."""
+
+    def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme: Theme | None = None
+        self._page = page
+        self._heading = QPushButton(title)
+        self._heading.setProperty("role", "heading")
+        self._heading.setCheckable(True)
+        self._heading.toggled.connect(self._show)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 2, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self._heading)
+        layout.addWidget(page)
+        # Hidden, not squeezed: keys must not go through fields that nobody sees.
+        page.hide()
+
+    @property
+    def expanded(self) -> bool:
+        """Whether the page is shown."""
+        return self._heading.isChecked()
+
+    def expand(self) -> None:
+        """Show the page."""
+        self._heading.setChecked(True)
+
+    def collapse(self) -> None:
+        """Fold the page away."""
+        self._heading.setChecked(False)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self._theme = theme
+        self._show_icon()
+
+    @Slot(bool)
+    def _show(self, shown: bool) -> None:
+        self._page.setVisible(shown)
+        self._show_icon()
+
+    def _show_icon(self) -> None:
+        if self._theme is not None:
+            name = "chevron-down" if self.expanded else "chevron-right"
+            self._heading.setIcon(self._theme.icon(name))

@@ -1,0 +1,132 @@
+"""How the window speaks: a banner for what needs attention, a log for everything."""
+
+from collections.abc import Callable
+from datetime import datetime
+from html import escape
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from studio.theme.theme import Theme
+from studio.widgets.labels import breakable
+
+
+class Banner(QFrame):
+    """One sentence above the plots; stays until closed or replaced."""
+
+    link_activated = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self._details = ""
+        self._said = ""
+        self._text = QLabel()
+        self._text.setObjectName("banner_text")
+        self._text.setWordWrap(True)
+        # A word of any length must not widen the window.
+        self._text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._text.linkActivated.connect(self.link_activated)
+        self._copy = QPushButton("Copy details")
+        self._copy.setObjectName("banner_copy_button")
+        self._act = QPushButton()
+        self._act.setObjectName("banner_action_button")
+        self._act.clicked.connect(self._do)
+        self._deed: Callable[[], object] | None = None
+        self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))
+        close = QToolButton()
+        close.setText("✕")
+        close.setObjectName("banner_close_button")
+        close.setAccessibleName("Close message")
+        close.clicked.connect(self.hide)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 5, 5, 5)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(self._act)
+        layout.addWidget(self._copy)
+        layout.addWidget(close)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The sentence on show."""
+        return self._said
+
+    def show_message(
+        self,
+        level: str,
+        text: str,
+        details: str = "",
+        offer: tuple[str, Callable[[], object]] | None = None,
+        *,
+        rich: bool = False,
+    ) -> None:
+        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``.
+
+        ``offer`` is a button: what it says, and what it does. Only a ``rich`` text may hold links
+        and the like; what a person or a file brought in must not.
+        """
+        self._said = text
+        kinds = Qt.TextFormat
+        self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
+        self._text.setText(text if rich else breakable(text))
+        self._act.setText(offer[0] if offer else "")
+        self._act.setVisible(offer is not None)
+        self._deed = offer[1] if offer else None
+        self._details = f"{text}\n\n{details}"
+        self._copy.setVisible(bool(details))
+        self.setProperty("level", level)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.show()
+
+    @Slot()
+    def _do(self) -> None:
+        deed = self._deed
+        self.hide()
+        if deed is not None:
+            deed()
+
+
+class Log(QPlainTextEdit):
+    """Everything the run and the window said, with the time of day."""
+
+    _LINES = 5000
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("log_view")
+        self.setAccessibleName("Log")
+        self.setReadOnly(True)
+        self.setMaximumBlockCount(self._LINES)
+        self._theme = theme
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme for what is added from now on."""
+        self._theme = theme
+
+    @Slot(str, str)
+    def add(self, level: str, text: str) -> None:
+        """Add one line."""
+        theme = self._theme
+        colour = {"error": theme.bad, "warning": theme.warn, "change": theme.marker}.get(level)
+        time = f'<span style="color:{theme.muted}">{datetime.now():%H:%M:%S}</span>'
+        body = escape(text).replace("\n", "<br>")
+        if colour:
+            body = f'<span style="color:{colour}">{body}</span>'
+        self.appendHtml(f"{time}&nbsp; {body}")

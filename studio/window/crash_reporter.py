@@ -1,0 +1,145 @@
+"""What happens when something goes wrong that nobody foresaw: the run is saved, and it is said."""
+
+import logging
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from PySide6.QtCore import (
+    QMessageLogContext,
+    QObject,
+    Qt,
+    QtMsgType,
+    Signal,
+    Slot,
+    qInstallMessageHandler,
+)
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.session.controller import RunController
+
+log = logging.getLogger(__name__)
+
+_SIZE = (560, 360)
+_LAST_WAIT_MS = 10_000
+_UNFORESEEN = "The studio met an error that nobody foresaw."
+_NOT_AFFECTED = "The run that is going on was asked to save, and goes on."
+
+
+class CrashDialog(QDialog):
+    """A sentence, and the details to be copied into a report."""
+
+    def __init__(
+        self, sentence: str, details: str, parent: QWidget | None = None, *, running: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("crash_dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle("Something went wrong")
+        self.resize(*_SIZE)
+        self._details = details
+        about = QLabel(f"{_UNFORESEEN}{f' {_NOT_AFFECTED}' if running else ''}\n\n{sentence}")
+        about.setTextFormat(Qt.TextFormat.PlainText)
+        about.setWordWrap(True)
+        about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        text = QPlainTextEdit(details)
+        text.setObjectName("crash_details")
+        text.setAccessibleName("Details")
+        text.setReadOnly(True)
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        copy = buttons.addButton("Copy details", QDialogButtonBox.ButtonRole.ActionRole)
+        copy.setObjectName("crash_copy_button")
+        copy.clicked.connect(self._copy)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(about)
+        layout.addWidget(text, 1)
+        layout.addWidget(buttons)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._details)
+
+
+class CrashHook(QObject):
+    """Shows what went wrong in the window instead of letting it die without a word.
+
+    Whatever thread it happened in: what is shown is shown by the window's own.
+    """
+
+    _happened = Signal(str, str)
+
+    def __init__(
+        self, window: QWidget, controller: RunController, log_error: Callable[[str], None]
+    ) -> None:
+        super().__init__(window)
+        self._window, self._controller, self._log_error = window, controller, log_error
+        self._dialog: CrashDialog | None = None
+        self._happened.connect(self._show)
+
+    def install(self) -> None:
+        """Hear of every exception that nobody catches, in any thread, and of Qt's complaints."""
+        sys.excepthook = self
+        threading.excepthook = self.in_thread
+        qInstallMessageHandler(self.on_qt_message)
+
+    def __call__(
+        self, kind: type[BaseException], problem: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Take the place of ``sys.excepthook``."""
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close()
+            return
+        self._tell(problem, "".join(traceback.format_exception(kind, problem, trace)))
+
+    def in_thread(self, args: Any) -> None:
+        """Take the place of ``threading.excepthook``."""
+        if args.exc_type is SystemExit or args.exc_value is None:
+            return
+        name = args.thread.name if args.thread is not None else "a thread"
+        trace = traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback)
+        self._tell(args.exc_value, f"In the thread {name}:\n{''.join(trace)}")
+
+    def _tell(self, problem: BaseException, details: str) -> None:
+        log.error("unhandled exception\n%s", details)
+        sys.stderr.write(details)
+        self._happened.emit(f"{type(problem).__name__}: {problem}", details)
+
+    def on_qt_message(self, kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
+        """Take the place of Qt's own message handler."""
+        sys.stderr.write(f"Qt: {text}\n")
+        if kind is QtMsgType.QtFatalMsg:
+            # Qt ends the process once this returns.
+            self._controller.end_now(_LAST_WAIT_MS)
+        elif kind is QtMsgType.QtCriticalMsg:
+            self._happened.emit(f"Qt: {text}", text)
+
+    @Slot(str, str)
+    def _show(self, sentence: str, details: str) -> None:
+        self._controller.save()
+        self._log_error(sentence)
+        # A fault that repeats must not pile up dialogs.
+        if self._dialog is None:
+            running = self._controller.busy
+            self._dialog = CrashDialog(sentence, details, self._window, running=running)
+            self._dialog.destroyed.connect(self._forget)
+            self._dialog.show()
+
+    @Slot()
+    def _forget(self) -> None:
+        self._dialog = None

@@ -1,0 +1,128 @@
+"""Keeps the parts of the window in step with the run on show, be it training or opened."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+
+from studio.launch.launcher import GoingOn
+from studio.live.panel import LivePanel
+from studio.replay.pane import ReplayPane
+from studio.run_browser.panel import RunsBrowser
+from studio.session.history import Recorded
+from studio.session.model import RunModel
+from studio.setup.panel import SetupPanel
+from studio.widgets.messages import Banner
+from studio.window.toolbar import Toolbar
+from td3core.errors import RequestError
+from td3core.protocol import events
+from td3core.runs.directory import step_checkpoint
+from td3core.runs.metadata import read_notes
+
+_SOFTER = "Branch with half the learning rates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What of the window tells something of a run."""
+
+    toolbar: Toolbar
+    setup: SetupPanel
+    live: LivePanel
+    replay: ReplayPane
+    runs: RunsBrowser
+    banner: Banner
+
+
+class RunOnShow(QObject):
+    """Hears what the run model says, and passes on what each part has to show of it."""
+
+    def __init__(self, model: RunModel, going_on: GoingOn, parts: Parts, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model, self._going_on, self._parts = model, going_on, parts
+        model.run_started.connect(self._on_started)
+        model.run_opened.connect(self._on_opened)
+        model.run_ended.connect(self._on_ended)
+        model.checkpoint_saved.connect(self._on_saved)
+        model.evaluated.connect(self._on_evaluated)
+        model.message_added.connect(self._on_message)
+        model.tuned.connect(parts.live.acknowledge)
+        parts.runs.model.renamed.connect(self._on_renamed)
+        for told in (model.checkpoint_saved, model.evaluated, model.run_ended):
+            told.connect(parts.runs.refresh_soon)
+
+    @Slot(object)
+    def _on_opened(self, recorded: Recorded) -> None:
+        parts, run = self._parts, recorded.run
+        name = recorded.summary.name or run.path.name
+        parts.banner.hide()
+        parts.toolbar.show_run(run.config.env, name)
+        parts.setup.show_run(run.config, name)
+        parts.live.show_tunables(recorded.progress.tunables)
+        parts.live.forget_edits()
+        parts.replay.show_run(run)
+
+    @Slot(object)
+    def _on_started(self, event: events.Started) -> None:
+        parts = self._parts
+        parts.toolbar.show_run(event.config.env, _name_of(event.run))
+        parts.setup.welcome.hide()
+        parts.setup.environment.remember(event.config.env)
+        self._show_settings(event)
+        parts.replay.set_current_run(event.run)
+        parts.runs.set_training(event.run)
+
+    def _show_settings(self, event: events.Started) -> None:
+        """Show the settings of a run that did not begin with those of the form."""
+        setup, live = self._parts.setup, self._parts.live
+        try:
+            chosen, _ = setup.settings(live.tunables())
+        except RequestError:
+            chosen = None
+        if chosen != event.config or setup.origin.shown:
+            setup.show_run(event.config, _name_of(event.run))
+        if not live.pending and live.tunables() != event.tunables:
+            live.show_tunables(event.tunables)
+            live.forget_edits()
+
+    @Slot(object)
+    def _on_ended(self, event: events.Ended | events.Failed) -> None:
+        if not isinstance(event, events.Failed):
+            return
+        saved, banner = event.last_checkpoint, self._parts.banner
+        if event.diverged and saved is not None:
+            softer = partial(self._going_on.branch_with_half_rates, saved)
+            banner.show_message("error", event.message, event.details, (_SOFTER, softer))
+            return
+        hint = f" The agent as it was is kept in {saved.name}." if saved else ""
+        banner.show_message("error", event.message + hint, event.details)
+
+    @Slot(object)
+    def _on_saved(self, event: events.Saved) -> None:
+        self._parts.replay.note_saved(event.path, event.env_steps, event.mean_return)
+
+    @Slot(object)
+    def _on_evaluated(self, event: events.Evaluated) -> None:
+        """Say in the list what the checkpoint of that step is worth, if there is one."""
+        if self._model.run is not None:
+            path = step_checkpoint(self._model.run, event.env_steps)
+            if path.exists():
+                self._parts.replay.note_saved(path, event.env_steps, event.mean)
+
+    @Slot(str, str)
+    def _on_message(self, level: str, text: str) -> None:
+        if level == "warning":
+            self._parts.banner.show_message(level, text)
+
+    @Slot(Path, str)
+    def _on_renamed(self, path: Path, name: str) -> None:
+        run, config = self._model.run, self._model.config
+        if run is not None and config is not None and run.absolute() == path:
+            self._parts.toolbar.show_run(config.env, name or path.name)
+            self._parts.setup.origin.rename(name or path.name)
+
+
+def _name_of(run: Path) -> str:
+    """Return what a person calls a run, else the name of its folder."""
+    return read_notes(run).name or run.name

@@ -1,0 +1,107 @@
+"""The line at the bottom: what the run does, how far it is, how fast it goes."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
+
+from studio.formatting import format_duration
+from studio.session.controller import RunState
+from studio.session.model import RunModel
+from studio.theme.theme import Theme
+from td3core.protocol.events import Ended, Failed
+
+
+class StatusLine(QStatusBar):
+    """State, progress bar, step, episode, speed, time left and device."""
+
+    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model, self._theme = model, theme
+        self._state = RunState.IDLE
+        self.setSizeGripEnabled(False)
+        self._word = QLabel()
+        self._word.setObjectName("status_state")
+        self._word.setMinimumWidth(110)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("status_progress")
+        self._bar.setAccessibleName("Progress of the run")
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(150)
+        self._numbers = QLabel()
+        self._numbers.setObjectName("status_numbers")
+        self._device = QLabel()
+        self._device.setObjectName("status_device")
+        self._device.setProperty("role", "muted")
+        self._word.setToolTip("What the run on show is doing")
+        self._bar.setToolTip("How far the run has come, of the steps asked for")
+        self._device.setToolTip("Where updates are computed × threads")
+        self.addWidget(self._word)
+        self.addWidget(self._bar)
+        self.addWidget(self._numbers, 1)
+        self.addPermanentWidget(self._device)
+        model.status_changed.connect(self._refresh)
+        model.run_started.connect(self._refresh)
+        model.run_ended.connect(self._refresh)
+        model.run_opened.connect(self._refresh)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take on the colours of a theme."""
+        self._theme = theme
+        self._refresh()
+
+    @Slot(object)
+    def show_state(self, state: RunState) -> None:
+        """Show what the controller's run is doing."""
+        self._state = state
+        self._refresh()
+
+    @Slot()
+    def _refresh(self) -> None:
+        now, config = self._model.progress, self._model.config
+        self._word.setText(self._state_text())
+        self._device.setText(self._model.device)
+        if now is None or config is None:
+            self._bar.setRange(0, 1)
+            self._bar.setValue(0)
+            self._numbers.clear()
+            return
+        # Per mille: a count of steps may not fit Qt's 32 bits.
+        self._bar.setRange(0, 1000)
+        # The last step of several environments may go a little beyond the end.
+        done = min(now.env_steps, config.steps)
+        self._bar.setValue(1000 * done // config.steps)
+        parts = [
+            f"{100 * done / config.steps:.0f} %",
+            f"step {now.env_steps:,}",
+            f"episode {now.episodes:,}",
+        ]
+        if self._state is RunState.RUNNING:
+            parts.append(f"{now.steps_per_s:,.0f} steps/s")
+            left = self._model.seconds_left
+            if left is not None:
+                parts.append(f"{format_duration(left)} left")
+        elif self._state is RunState.IDLE:
+            parts.append(f"took {format_duration(now.wall_s)}")
+            outcome = self._model.outcome
+            if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
+                parts.append(f"best return {outcome.best_eval_return:.1f}")
+        self._numbers.setText("  ·  ".join(parts))
+
+    def _state_text(self) -> str:
+        theme, state = self._theme, self._state
+        text, colour = {
+            RunState.IDLE: ("ready", theme.muted),
+            RunState.STARTING: ("starting", theme.accent),
+            RunState.RUNNING: ("training", theme.good),
+            RunState.PAUSED: ("paused", theme.warn),
+            RunState.STOPPING: ("saving", theme.warn),
+        }[state]
+        outcome = self._model.outcome
+        if state is RunState.IDLE and isinstance(outcome, Failed):
+            text, colour = "failed", theme.bad
+        elif state is RunState.IDLE and isinstance(outcome, Ended):
+            text = "finished" if outcome.stopped == "finished" else "stopped"
+            colour = theme.good
+        if state is RunState.RUNNING and self._model.progress is not None:
+            text = str(self._model.progress.phase)
+        return f'<span style="color:{colour}">●</span> {text}'

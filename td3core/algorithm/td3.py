@@ -1,0 +1,169 @@
+"""TD3, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
+
+The gradients are written out: an update is a fixed row of products into arrays made beforehand.
+Live settings reach the arithmetic as tensors without dimensions.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from td3core.algorithm.cuda_graphs import Graphs
+from td3core.algorithm.train_state import Learner
+from td3core.algorithm.update_metrics import Tally
+from td3core.algorithm.workspace import Work
+from td3core.arrays import Floats
+from td3core.buffer.replay_buffer import Batch
+from td3core.config import RunConfig, Tunables
+from td3core.inference.normaliser import Normaliser
+from td3core.inference.policy import Policy
+from td3core.randomness import Purpose, generator, generator_state, restore_generator
+
+
+class TD3:
+    """Six networks (actor, two critics, a target of each) and the rule that improves them.
+
+    With ``twin_critics`` off there is one critic and no minimum, as in DDPG.
+    """
+
+    def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
+        self._config = config
+        self.device = device = torch.device(config.device)
+        source = generator(config.seed, Purpose.NETWORK_INIT)
+        names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
+        actor = (obs_dim, *config.actor_hidden, act_dim)
+        critic = (obs_dim + act_dim, *config.critic_hidden, 1)
+        self.actor = Learner(("actor",), actor, source, device)
+        self.critics = Learner(names, critic, source, device)
+        # Where the networks are elsewhere, the acting side has a copy of the actor.
+        self._acting = self.actor.online
+        if self._acting.flat.is_cuda:
+            self._acting = self._acting.like(self._acting.flat.cpu())
+        self._smoothing = generator(config.seed, Purpose.SMOOTHING)
+        self._work = Work(config, self.actor, self.critics, tunables.batch_size)
+        live = torch.zeros(4, device=device)
+        self._gamma, self._tau, self._sigma, self._clip = live.unbind()
+        self._lr_share = 1.0
+        self.updates = 0
+        self._tally = Tally(len(names), device)
+        self._graphs = Graphs(self._improve) if live.is_cuda else None
+        self.apply(tunables)
+
+    def apply(self, tunables: Tunables) -> None:
+        """Use these live settings from the next update on."""
+        self.tunables = tunables
+        self._gamma.fill_(tunables.gamma)
+        self._tau.fill_(tunables.tau)
+        self._sigma.fill_(tunables.policy_noise)
+        self._clip.fill_(tunables.noise_clip)
+        self._set_learning_rates()
+
+    def set_lr_share(self, share: float) -> None:
+        """Use this share of both learning rates, for a schedule that lowers them."""
+        self._lr_share = share
+        self._set_learning_rates()
+
+    def _set_learning_rates(self) -> None:
+        share = self._lr_share
+        self.actor.lr.fill_(share * self.tunables.actor_lr)
+        self.critics.lr.fill_(share * self.tunables.critic_lr)
+
+    def policy(self, normaliser: Normaliser | None = None) -> Policy:
+        """Return the acting side; it shares the actor's weights and follows every update."""
+        layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
+        return Policy(layers, self._config.actor_activation, normaliser)
+
+    # The algorithm ------------------------------------------------------------------------------
+
+    def update(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
+        """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""
+        self.updates += 1
+        moves_actor = self.updates % self.tunables.policy_delay == 0
+        self._load(batch)
+        if self._graphs is None:
+            self._improve(moves_actor)
+        else:
+            self._graphs.replay(moves_actor, self._tensors)
+        self._tally.count(moves_actor)
+        if moves_actor and self._acting is not self.actor.online:
+            self._acting.flat.copy_(self.actor.online.flat)
+
+    def _improve(self, moves_actor: bool) -> None:
+        self._update_critics(self._target_value())
+        if moves_actor:
+            self._update_actor()
+            self.actor.average_target(self._tau)
+            self.critics.average_target(self._tau)
+
+    def _target_value(self) -> Tensor:
+        """Return y = r + γ (1 - terminated) min(Q1', Q2')(s', ã), shape (batch, 1).
+
+        ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
+        """
+        w = self._work
+        noise = w.next_action.mul_(self._sigma).clamp_(-self._clip, self._clip)
+        noise.add_(torch.tanh_(w.actor_target.forward(w.next_obs)[0])).clamp_(-1.0, 1.0)
+        smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0)
+        return smallest.mul_(1.0 - w.terminated).mul_(self._gamma).add_(w.reward)
+
+    def _update_critics(self, y: Tensor) -> None:
+        """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
+        w = self._work
+        q = w.critics.forward(w.pair)
+        error = q - y
+        w.critics.backward(error * (2.0 / len(y)), self.critics.gradient)
+        self.critics.step()
+        self._tally.add_critics(q, y, error)
+
+    def _update_actor(self) -> None:
+        """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient."""
+        w = self._work
+        w.own_obs.copy_(w.obs)
+        action = torch.tanh(w.actor.forward(w.own_obs)[0], out=w.own_action)
+        q1 = w.q1.forward(w.own_pair)
+        slope = w.q1.slope_of_input(torch.full_like(q1, -1.0 / len(action)), columns=w.actions)
+        w.actor.backward(slope * (1.0 - action.square()), self.actor.gradient)
+        self.actor.step()
+        self._tally.add_actor(q1)
+
+    def _load(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
+        if len(batch.reward) != self._work.size:
+            self._work = Work(self._config, self.actor, self.critics, len(batch.reward))
+            self._graphs = Graphs(self._improve) if self._graphs else None
+        noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
+        self._work.load(batch, noise)
+
+    def _tensors(self) -> list[Tensor]:
+        """Return everything that an update changes."""
+        return [*self.actor.tensors(), *self.critics.tensors(), self._tally.sums, self._work.rows]
+
+    # What it says, and what is saved of it --------------------------------------------------------
+
+    def take_metrics(self) -> NDArray[np.float64] | None:
+        """Return means over the updates since the last call, in the order of ``METRICS``."""
+        return self._tally.take()
+
+    def tally(self) -> dict[str, NDArray[np.generic]]:
+        """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
+        return self._tally.state()
+
+    def unsound_network(self) -> str | None:
+        """Return the name of a network with a weight that is not a finite number, if any."""
+        return self.actor.unsound() or self.critics.unsound()
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Return copies of networks, targets, moments, the generator and the pending metrics."""
+        smoothing = {"generator.smoothing": generator_state(self._smoothing)}
+        return self.actor.state() | self.critics.state() | smoothing | self._tally.state()
+
+    def load_state(self, arrays: Mapping[str, NDArray[np.generic]], updates: int) -> None:
+        """Put everything back that :meth:`state` returned, and the update counter."""
+        self.actor.load_state(arrays)
+        self.critics.load_state(arrays)
+        self._acting.flat.copy_(self.actor.online.flat)
+        restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
+        self._tally.load_state(arrays)
+        self.updates = updates

@@ -1,0 +1,94 @@
+"""A network with everything that learning it takes, each part one flat vector."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.optim.adam import adam
+
+from td3core.algorithm.mlp import Weights
+from td3core.arrays import Arrays
+
+
+class Learner:
+    """Online weights, their target, their gradient, and the moments of Adam.
+
+    ``names`` are those of the members in a checkpoint: ``actor``, or ``critic1`` and ``critic2``.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        widths: Sequence[int],
+        source: np.random.Generator,
+        device: torch.device,
+    ) -> None:
+        self.names = tuple(names)
+        self.online = Weights(len(names), widths, device=device)
+        self.online.draw(source)
+        self.target = self.online.like(self.online.flat.clone())
+        self.gradient = self.online.like()
+        self.lr = torch.zeros((), device=device)
+        self._exp_avg, self._exp_avg_sq = self.online.like(), self.online.like()
+        self._step = torch.zeros((), device=device)
+
+    def step(self) -> None:
+        """Descend along the gradient (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+        adam(
+            [self.online.flat],
+            [self.gradient.flat],
+            [self._exp_avg.flat],
+            [self._exp_avg_sq.flat],
+            max_exp_avg_sqs=[],
+            state_steps=[self._step],
+            fused=True,
+            capturable=self.lr.is_cuda,
+            lr=self.lr,
+            beta1=0.9,
+            beta2=0.999,
+            eps=1e-8,
+            weight_decay=0.0,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def average_target(self, tau: Tensor) -> None:
+        """Move the target: θ' ← τθ + (1 - τ)θ'."""
+        self.target.flat.lerp_(self.online.flat, tau)
+
+    def unsound(self) -> str | None:
+        """Return the name of a network with a weight that is not a finite number, if any."""
+        for name, part in self._networks():
+            if not torch.isfinite(part).all():
+                return name.split(".")[0]
+        return None
+
+    def tensors(self) -> list[Tensor]:
+        """Return everything that a step changes."""
+        moments = (self._exp_avg.flat, self._exp_avg_sq.flat, self._step)
+        return [self.online.flat, self.target.flat, self.gradient.flat, *moments]
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Return copies of networks, targets and moments under their names in a checkpoint."""
+        return {name: part.numpy(force=True).copy() for name, part in self._all()}
+
+    def load_state(self, arrays: Arrays) -> None:
+        """Put everything back that :meth:`state` returned."""
+        for name, part in self._all():
+            # A file holds no array without dimensions: Adam's step comes back with one.
+            part.copy_(torch.from_numpy(arrays[name]).view_as(part))
+
+    def _networks(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self.online.named(*self.names)
+        yield from self.target.named(*(f"{name}_target" for name in self.names))
+
+    def _all(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self._networks()
+        optimizer = f"{self.names[0].rstrip('1')}_adam"
+        yield f"{optimizer}.step", self._step
+        for moment in ("exp_avg", "exp_avg_sq"):
+            weights: Weights = getattr(self, f"_{moment}")
+            for name, part in weights.named(*self.names):
+                yield f"{optimizer}.{name}.{moment}", part

@@ -1,0 +1,53 @@
+"""The arrays of an update, made once for each batch size."""
+
+import torch
+from torch import Tensor
+
+from td3core.algorithm.mlp import Pass
+from td3core.algorithm.train_state import Learner
+from td3core.arrays import Floats
+from td3core.buffer.replay_buffer import Batch
+from td3core.config import RunConfig
+
+
+class Work:
+    """The transitions of an update, for batches of one size, and the passes over them.
+
+    A row holds s, a, s', N(0, 1), r, terminated. The noise becomes the target's action ã, so that
+    (s, a) and (s', ã) stand side by side, as the critics take them.
+    """
+
+    def __init__(self, config: RunConfig, actor: Learner, critics: Learner, size: int) -> None:
+        self.size = size
+        obs, act = actor.online.widths[0], actor.online.widths[-1]
+        self.rows = actor.online.flat.new_zeros(size, 2 * (obs + act) + 2)
+        self._host = torch.zeros_like(self.rows, device="cpu", pin_memory=self.rows.is_cuda)
+        self.pair, self.next_pair, self.reward, self.terminated = torch.split(
+            self.rows, [obs + act, obs + act, 1, 1], 1
+        )
+        self.own_pair = torch.zeros_like(self.pair)
+        self.actions = slice(obs, None)
+        self.obs = self.pair[:, :obs]
+        self.next_obs, self.next_action = torch.split(self.next_pair, [obs, act], 1)
+        self.own_obs, self.own_action = torch.split(self.own_pair, [obs, act], 1)
+        self.actor = Pass(actor.online, config.actor_activation, size)
+        self.actor_target = Pass(actor.target, config.actor_activation, size)
+        self.critics = Pass(critics.online, config.critic_activation, size)
+        self.critic_targets = Pass(critics.target, config.critic_activation, size)
+        self.q1 = Pass(critics.online, config.critic_activation, size, members=1)
+
+    def load(self, batch: Batch[Floats] | Batch[Tensor], noise: Floats) -> None:
+        """Take in a batch, and N(0, 1) noise of the shape of its actions."""
+        parts = (batch.obs, batch.action, batch.next_obs, noise, batch.reward, batch.terminated)
+        if isinstance(batch.obs, Tensor):
+            there = [torch.as_tensor(part, device=self.rows.device) for part in parts]
+            torch.cat(there, 1, out=self.rows)
+            return
+        tensors = [torch.from_numpy(part) for part in parts]
+        if self.rows.is_cuda:
+            # What was sent before has to have left its place.
+            torch.cuda.current_stream().synchronize()
+            torch.cat(tensors, 1, out=self._host)
+            self.rows.copy_(self._host, non_blocking=True)
+        else:
+            torch.cat(tensors, 1, out=self.rows)

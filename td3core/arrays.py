@@ -1,0 +1,13 @@
+"""Names for the arrays that pass between the rooms."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+"""float32: what networks, replay buffer and environments exchange."""
+
+Arrays = Mapping[str, NDArray[Any]]
+"""Arrays by name, such as the tensors of a checkpoint."""

@@ -1,0 +1,124 @@
+"""The replay memory of a run on disk: an image of its ring, of which only what is new is written.
+
+A checkpoint needs the transitions it was learning from. They lie in one file beside it, written
+just before it. What an older checkpoint still counts on is not touched by that as long as no more
+than the ring's ``slack`` is added between two of them. Check sums, kept in the checkpoint, tell
+later whether the file still holds what it held then.
+"""
+
+import contextlib
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.errors import RequestError
+from td3core.system.files import sync_folder
+
+BLOCK = 1024
+"""Rows that share a check sum."""
+
+Sums = NDArray[np.uint32]
+
+
+class MemoryFile:
+    """Writes a replay memory to its file, and reads it back."""
+
+    def __init__(self, path: Path, memory: ReplayBuffer) -> None:
+        self._path, self._memory = path, memory
+        self._written, self._named = 0, False
+        self._sums: Sums = np.zeros(-(-len(memory.rows) // BLOCK), np.uint32)
+
+    def save(self) -> Sums:
+        """Write what was stored since the last time; return check sums.
+
+        There is one for each block, and one for the rows of other blocks that can be sampled.
+
+        Raises:
+            OSError: the file cannot be written; what it held of older transitions still counts.
+        """
+        memory, ring = self._memory, len(self._memory.rows)
+        first = max(self._written, memory.stored - ring)
+        if first < memory.stored:
+            begin, end = first % ring, (memory.stored - 1) % ring + 1
+            stretches = [(begin, end)] if begin < end else [(begin, ring), (0, end)]
+            self._write(stretches)
+            for stretch in stretches:
+                self._sum_up(*stretch)
+            self._written = memory.stored
+        _, edges = self._sampled()
+        return np.append(self._sums, edges).astype(np.uint32)
+
+    def load(self, stored: int, sums: Sums) -> None:
+        """Fill the memory with the transitions it held when ``stored`` had been added.
+
+        Raises:
+            RequestError: the file is missing, too short, or not what it was then.
+        """
+        memory, ring = self._memory, len(self._memory.rows)
+        filled = min(stored, ring)
+        wanted = filled * memory.rows.shape[1] * memory.rows.itemsize
+        try:
+            # Without a transition yet there may be no file.
+            with self._path.open("rb") if filled else contextlib.nullcontext() as file:
+                if file is not None and file.readinto(_bytes_of(memory.rows[:filled])) != wanted:
+                    raise RequestError(f"{self._path.name} is shorter than it was.")
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            raise RequestError(f"{self._path.name} cannot be read: {reason}.") from problem
+        memory.stored = stored
+        self._check(sums)
+        self._written, self._sums = stored, sums[:-1].astype(np.uint32)
+
+    def _write(self, stretches: list[tuple[int, int]]) -> None:
+        rows = self._memory.rows
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(self._path, flags, 0o644), "r+b", buffering=0) as file:
+            for begin, end in stretches:
+                file.seek(begin * rows.shape[1] * rows.itemsize)
+                data = _bytes_of(rows[begin:end])
+                while data:
+                    data = data[file.write(data) :]
+            os.fsync(file.fileno())
+        if not self._named:
+            sync_folder(self._path.parent)
+            self._named = True
+
+    def _sum_up(self, begin: int, end: int) -> None:
+        """Sum up every block that rows of this stretch lie in."""
+        for block in range(begin // BLOCK, -(-end // BLOCK)):
+            self._sums[block] = self._sum(block)
+
+    def _sum(self, block: int) -> int:
+        return zlib.crc32(_bytes_of(self._memory.rows[block * BLOCK : (block + 1) * BLOCK]))
+
+    def _check(self, sums: Sums) -> None:
+        """Compare all rows that can be sampled; the others may have moved on."""
+        whole, edges = self._sampled()
+        same = len(sums) == len(self._sums) + 1 and edges == sums[-1]
+        if not same or not all(self._sum(block) == sums[block] for block in whole):
+            raise RequestError(f"{self._path.name} no longer holds what this checkpoint needs.")
+
+    def _sampled(self) -> tuple[list[int], int]:
+        """Return the blocks whose rows can all be sampled, and a check sum of the other rows."""
+        memory, ring = self._memory, len(self._memory.rows)
+        oldest, end = (memory.stored - memory.size) % ring, memory.stored % ring
+        wraps = memory.size > 0 and oldest >= end
+        stretches = [(oldest, ring), (0, end)] if wraps else [(oldest, end)]
+        whole, edges = list[int](), 0
+        for first, last in stretches:
+            for block in range(first // BLOCK, -(-last // BLOCK)):
+                begin, stop = block * BLOCK, min((block + 1) * BLOCK, ring)
+                if first <= begin and stop <= last:
+                    whole.append(block)
+                else:
+                    rows = memory.rows[max(begin, first) : min(stop, last)]
+                    edges = zlib.crc32(_bytes_of(rows), edges)
+        return whole, edges
+
+
+def _bytes_of(rows: NDArray[np.float32]) -> memoryview:
+    return rows.data.cast("B")

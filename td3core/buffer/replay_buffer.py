@@ -1,0 +1,126 @@
+"""The replay memory: float32, one packed row per transition."""
+
+import math
+import os
+from itertools import pairwise
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
+from td3core.errors import RequestError
+
+
+def physical_memory() -> float:
+    """Return the bytes of memory this machine has; infinite where that cannot be told."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+A = TypeVar("A")
+"""Rows of numbers: an array, or a tensor on the device that learns from them."""
+
+SLACK = 20_000
+"""Transitions the replay memory holds beyond its capacity, and so the most that may be added
+between two checkpoints; the last one is renewed in time. They take 4 MB for BipedalWalker."""
+
+
+class Batch(NamedTuple, Generic[A]):
+    """Transitions side by side; ``terminated`` is 1 where the next state has no value."""
+
+    obs: A  # (batch, obs_dim)
+    action: A  # (batch, act_dim)
+    reward: A  # (batch, 1)
+    next_obs: A  # (batch, obs_dim)
+    terminated: A  # (batch, 1)
+
+
+class ReplayBuffer:
+    """A ring of transitions; the oldest are overwritten first.
+
+    A row holds obs, action, reward, next_obs, terminated. One row is one gather: a sampled
+    transition touches one stretch of memory, not five. Memory is only taken as rows are filled.
+
+    ``slack`` more rows are held than are sampled from: so much may be added before what a copy on
+    disk still counts on is overwritten. Sampling does not depend on it.
+    """
+
+    def __init__(self, capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> None:
+        self.capacity, self.slack = capacity, slack
+        self.stored = 0
+        """Transitions added so far, those overwritten since included."""
+        self._obs_dim, self._act_dim = obs_dim, act_dim
+        width = self.bytes_per_row(obs_dim, act_dim) // 4
+        # Zeros cost nothing: the system hands out pages as they are touched.
+        self.rows = np.zeros((capacity + slack, width), dtype=np.float32)
+
+    @staticmethod
+    def bytes_per_row(obs_dim: int, act_dim: int) -> int:
+        """Bytes that one transition takes."""
+        return 4 * (2 * obs_dim + act_dim + 2)
+
+    @property
+    def size(self) -> int:
+        """Transitions there are to sample from."""
+        return min(self.stored, self.capacity)
+
+    def add(
+        self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool
+    ) -> None:
+        """Store one transition. A truncated episode is not a terminated one."""
+        row, n, a = self.rows[self.stored % len(self.rows)], self._obs_dim, self._act_dim
+        row[:n], row[n : n + a], row[n + a] = obs, action, reward
+        row[n + a + 1 : -1], row[-1] = next_obs, terminated
+        self.stored += 1
+
+    def sample(self, source: np.random.Generator, count: int) -> Batch[Floats]:
+        """Draw ``count`` stored transitions uniformly, with replacement."""
+        return self.columns(self.rows[self.draw(source, count)])
+
+    def draw(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """Draw where ``count`` stored transitions lie in ``rows``, uniformly, with replacement."""
+        if not self.size:
+            raise ValueError("cannot sample from an empty replay memory")
+        drawn = source.integers(0, self.size, size=count)
+        # The newest transition of that place in a ring of ``capacity`` rows.
+        newest = self.stored - 1
+        number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
+        return number % len(self.rows)
+
+    def actions(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the actions (n, act_dim) of transitions by number, 0 for the first ever stored.
+
+        Raises:
+            IndexError: one of them is not there yet, or has been overwritten.
+        """
+        oldest = max(self.stored - len(self.rows), 0)
+        if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
+            raise IndexError("these transitions are not in the replay memory")
+        return self.columns(self.rows[numbers % len(self.rows)]).action
+
+    def columns(self, rows: A) -> Batch[A]:
+        """Name the parts of rows (batch, width), without copying."""
+        n, a = self._obs_dim, self._act_dim
+        ends = (0, n, n + a, n + a + 1, 2 * n + a + 1, 2 * n + a + 2)
+        # An array and a tensor are cut alike, which no type says.
+        cut: Any = rows
+        return Batch(*(cut[..., begin:end] for begin, end in pairwise(ends)))
+
+
+def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> ReplayBuffer:
+    """Make the replay buffer of a run, with room for ``slack`` transitions that are not sampled.
+
+    Raises:
+        RequestError: this machine could not hold it; the sentence says how much it could.
+    """
+    row = ReplayBuffer.bytes_per_row(obs_dim, act_dim)
+    wanted, room = row * capacity, physical_memory()
+    if wanted > room:
+        raise RequestError(
+            f"buffer_size {capacity} takes {wanted / 2**30:.0f} GiB; this machine"
+            f" has {room / 2**30:.0f} GiB. About {room // row // 2:.0f} transitions would fit."
+        )
+    return ReplayBuffer(capacity, obs_dim, act_dim, slack)

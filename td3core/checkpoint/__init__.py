@@ -1,0 +1,18 @@
+"""One file, one agent: reading, writing and checking checkpoints.
+
+Start with ``header.py`` for what a checkpoint is, then ``format.py`` for how it lies on disk.
+"""
+
+from td3core.checkpoint.format import SUFFIX, load, read_header, save, sealed
+from td3core.checkpoint.header import Checkpoint, Counters, Header
+
+__all__ = [
+    "SUFFIX",
+    "Checkpoint",
+    "Counters",
+    "Header",
+    "load",
+    "read_header",
+    "save",
+    "sealed",
+]

@@ -1,0 +1,209 @@
+"""One file, one agent: a safetensors file that is safe to open and never half written.
+
+Networks, targets, optimiser moments and generator states are tensors under their own names; what
+they mean is JSON in the header. Nothing is ever unpickled, so no code in a file can run.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as serialise
+
+from td3core.arrays import Arrays
+from td3core.checkpoint.header import Checkpoint, Counters, Header
+from td3core.checkpoint.shapes import network_shapes, statistics_shapes
+from td3core.config import make_settings, to_dict
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.info import EnvInfo
+from td3core.errors import RequestError, brief
+from td3core.evaluation.result import Evaluation
+from td3core.inference.normaliser import Normaliser
+from td3core.system.files import write_atomically
+
+SCHEMA = 1
+SUFFIX = ".safetensors"
+_KEY = "td3_studio"
+_MOST_SHOWN = 9
+
+# Whatever a damaged description makes Python say while it is read.
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+def save(path: Path, header: Header, tensors: Arrays) -> None:
+    """Write the file under a temporary name, flush it to disk and rename it into place.
+
+    Raises:
+        OSError: the folder cannot be written or is full; an older file of that name is untouched.
+    """
+    data = serialise(
+        {name: np.ascontiguousarray(array) for name, array in tensors.items()},
+        metadata={_KEY: sealed(_meaning(header), tensors)},
+    )
+    write_atomically(path, data)
+
+
+def read_header(path: Path) -> Header:
+    """Read what a checkpoint says about itself, without its tensors.
+
+    Raises:
+        RequestError: there is no such file, or it is not a checkpoint of this program.
+    """
+    with _opened(path) as file:
+        return _header(path, file.metadata())
+
+
+def load(path: Path) -> Checkpoint:
+    """Read a checkpoint and check that its networks are the ones its configuration describes.
+
+    Raises:
+        RequestError: one sentence saying why the file is refused.
+    """
+    with _opened(path) as file:
+        header = _header(path, file.metadata())
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        _check_shapes(path, header, shapes)
+        try:
+            tensors = {name: file.get_tensor(name) for name in shapes}
+        except (SafetensorError, *_DAMAGE) as problem:
+            raise RequestError(f"{path.name} holds a tensor of an unknown kind.") from problem
+        meaning = json.loads(file.metadata()[_KEY])
+    _check_values(path, header, tensors)
+    if json.loads(sealed(meaning, tensors)) != meaning:
+        raise RequestError(f"{path.name} was altered after it was saved (its check sum differs).")
+    return Checkpoint(header=header, tensors=tensors)
+
+
+def _opened(path: Path) -> Any:
+    if not path.is_file():
+        raise RequestError(f"There is no checkpoint at {path}.")
+    try:
+        return safe_open(path, framework="numpy")
+    except (SafetensorError, OSError, ValueError) as problem:
+        raise RequestError(
+            f"{path.name} is not a readable checkpoint (truncated, altered or another format):"
+            f" {brief(problem) or type(problem).__name__}."
+        ) from problem
+
+
+def _meaning(header: Header) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "config": to_dict(header.config),
+        "tunables": to_dict(header.tunables),
+        "env": asdict(header.env),
+        "counters": asdict(header.counters),
+        "evaluation": asdict(header.evaluation) if header.evaluation else None,
+        "complete": header.complete,
+        "created": header.created,
+        "wall_s": header.wall_s,
+        "made_by": header.made_by,
+    }
+
+
+def _header(path: Path, metadata: dict[str, str] | None) -> Header:
+    try:
+        meaning = json.loads((metadata or {})[_KEY])
+        schema = int(meaning["schema"])
+    except _DAMAGE as problem:
+        raise RequestError(f"{path.name} was not written by TD3 Studio.") from problem
+    if schema > SCHEMA:
+        raise RequestError(
+            f"{path.name} was written by a newer TD3 Studio (schema {schema}; this one reads"
+            f" {SCHEMA}). Update to open it."
+        )
+    try:
+        config, tunables = make_settings({**meaning["config"], **meaning["tunables"]})
+        return Header(
+            path=path,
+            config=config,
+            tunables=tunables,
+            env=_env_info(meaning["env"]),
+            counters=_counters(meaning["counters"]),
+            evaluation=_evaluation(meaning["evaluation"]),
+            complete=bool(meaning["complete"]),
+            created=str(meaning["created"]),
+            wall_s=_seconds(meaning.get("wall_s", 0.0)),
+            made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
+        )
+    except _DAMAGE as problem:
+        raise RequestError(f"{path.name} has a damaged description: {brief(problem)}") from problem
+
+
+def _env_info(values: dict[str, Any]) -> EnvInfo:
+    bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
+    info = EnvInfo(**(values | bounds))
+    # Refuses what is not plain arguments; nothing is made of them here.
+    EnvChoice(info.env_id, info.args)
+    for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
+        if type(size) is not int or not 0 < size <= largest:
+            raise ValueError("sizes of the environment are out of range")
+    if {len(info.action_low), len(info.action_high)} != {info.act_dim}:
+        raise ValueError("there is not one bound for each action")
+    return info
+
+
+def _counters(values: dict[str, Any]) -> Counters:
+    whole = {name: value for name, value in dict(values).items() if name != "exploration_noise"}
+    if any(type(value) is not int or value < 0 for value in whole.values()):
+        raise ValueError("a counter is not a whole number")
+    return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))
+
+
+def _seconds(value: Any) -> float:
+    if not 0.0 <= float(value) < math.inf:
+        raise ValueError("its time is none")
+    return float(value)
+
+
+def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
+    if values is None:
+        return None
+    returns = tuple(float(value) for value in values["returns"])
+    lengths = tuple(int(value) for value in values["lengths"])
+    if not returns:
+        raise ValueError("an evaluation without episodes")
+    return Evaluation(returns, lengths, int(values["seed"]))
+
+
+def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:
+    for name, shape in (network_shapes(header) | statistics_shapes(header)).items():
+        if name not in shapes:
+            raise RequestError(f"{path.name} lacks the tensor {name}.")
+        if shapes[name] != shape:
+            found = shapes[name] if len(shapes[name]) < _MOST_SHOWN else "many dimensions"
+            raise RequestError(
+                f"{path.name} holds {name} of shape {found}; its configuration says {shape}."
+            )
+
+
+def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
+    kinds = dict.fromkeys(network_shapes(header), "float32")
+    kinds |= dict.fromkeys(statistics_shapes(header), "float64")
+    for name, wanted in kinds.items():
+        if tensors[name].dtype != wanted:
+            found = tensors[name].dtype
+            raise RequestError(f"{path.name} holds {name} as {found}, not {wanted}.")
+        if not np.isfinite(tensors[name]).all():
+            raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+    if header.config.normalize_observations and not Normaliser.possible(tensors):
+        raise RequestError(f"{path.name} holds statistics of observations that there cannot be.")
+
+
+def sealed(meaning: dict[str, Any], tensors: Arrays) -> str:
+    """Return a description as JSON, with a check sum over itself and every tensor in it.
+
+    Flipped bits must not pass as an agent, nor as its settings.
+    """
+    plain = {key: value for key, value in meaning.items() if key != "digest"}
+    total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        total.update(f"{name} {array.dtype} {array.shape}".encode())
+        total.update(array.tobytes())
+    return json.dumps(plain | {"digest": total.hexdigest()})

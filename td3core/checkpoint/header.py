@@ -1,0 +1,63 @@
+"""What a checkpoint says about itself, and its tensors."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from td3core.config import RunConfig, Tunables
+from td3core.envs.info import EnvInfo
+from td3core.evaluation.result import Evaluation
+from td3core.inference.normaliser import Normaliser
+from td3core.inference.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """How far a run had come."""
+
+    env_steps: int = 0
+    updates: int = 0
+    episodes: int = 0
+    exploration_noise: float = 0.0
+    stored: int = 0
+    """Transitions ever put into the replay memory."""
+    changes: int = 0
+    """Live changes that took effect at this very step."""
+    fill_until: int = 0
+    """Nothing is learnt before this step, where the replay memory had to be filled again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a checkpoint says about itself; cheap to read."""
+
+    path: Path
+    config: RunConfig
+    tunables: Tunables
+    env: EnvInfo
+    counters: Counters
+    evaluation: Evaluation | None
+    complete: bool
+    """False for an exported agent: only its networks, without what training on would need."""
+    created: str
+    wall_s: float = 0.0
+    """Seconds the run had been going, pauses included, in all processes that took part."""
+    made_by: dict[str, str] = field(default_factory=dict)
+    """What the last bits of a result depend on: version of torch, processor, threads, products."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A header and its tensors, checked against each other."""
+
+    header: Header
+    tensors: dict[str, NDArray[Any]]
+
+    def policy(self) -> Policy:
+        """Return the acting side of the saved agent."""
+        config, normaliser = self.header.config, None
+        if config.normalize_observations:
+            normaliser = Normaliser.from_tensors(self.tensors, self.header.env.obs_dim)
+        return Policy.from_tensors(self.tensors, config.actor_activation, normaliser)

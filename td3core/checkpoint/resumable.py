@@ -1,0 +1,110 @@
+"""Does a checkpoint hold all that a run goes on from, and does that make sense?
+
+Asked before anything is begun: what a damaged or forged file says must not surprise a run later.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.checkpoint import Checkpoint
+from td3core.errors import RequestError
+from td3core.protocol.events import METRICS
+
+_MOST_SHOWN = 9
+_LARGEST = 10**12
+"""More steps than any run takes; sums and products of such numbers fit in 64 bits."""
+
+Array = NDArray[Any]
+Kind = tuple[tuple[int, ...], str]
+
+
+def require_whole(saved: Checkpoint) -> None:
+    """Refuse a checkpoint that a run could not go on from.
+
+    Raises:
+        RequestError: it holds only networks, or its state is not that of a run.
+    """
+    name, counters = saved.header.path.name, saved.header.counters
+    if not saved.header.complete:
+        raise RequestError(f"{name} holds an exported agent: it can act, but not learn on.")
+    if "episodes.numbers" not in saved.tensors:
+        raise RequestError(f"{name} was saved by a TD3 Studio that could not go on from it.")
+    for what, (shape, dtype) in _state_kinds(saved).items():
+        found = saved.tensors.get(what)
+        if found is None:
+            raise RequestError(f"{name} lacks the tensor {what}.")
+        if found.shape != shape or found.dtype != dtype:
+            as_found = found.shape if found.ndim < _MOST_SHOWN else "many dimensions"
+            raise RequestError(
+                f"{name} holds {what} as {found.dtype} of shape {as_found}, not as {dtype} of"
+                f" shape {shape}."
+            )
+        if not np.isfinite(found).all():
+            raise RequestError(f"{name} holds {what} with values that are not numbers.")
+    if not (_counted_right(saved) and _drawn_right(saved)):
+        raise RequestError(
+            f"{name} does not make sense: its counters, episodes and generators do not fit"
+            f" together at step {counters.env_steps}."
+        )
+
+
+def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
+    """Return shape and dtype of all that a run takes back, beside networks and statistics."""
+    env, config = saved.header.env, saved.header.config
+    kinds: dict[str, Kind] = {
+        "tally.sums": ((len(METRICS),), "float64"),
+        "tally.counts": ((2,), "int64"),
+        "episodes.numbers": ((config.num_envs, 5), "float64"),
+        "episodes.obs": ((config.num_envs, env.obs_dim), "float32"),
+        "generator.smoothing": ((6,), "uint64"),
+        "generator.replay": ((6,), "uint64"),
+    }
+    if "episodes.actions" in saved.tensors:
+        kinds["episodes.actions"] = ((config.num_envs, env.act_dim), "float32")
+    for slot in range(config.num_envs):
+        suffix = f".{slot}" if slot else ""
+        kinds |= {f"generator.{n}{suffix}": ((6,), "uint64") for n in ("warm_up", "exploration")}
+    kinds |= {f"{name}_adam.step": ((1,), "float32") for name in ("actor", "critic")}
+    critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
+    for network in ("actor", *critics):
+        optimizer = "actor_adam" if network == "actor" else "critic_adam"
+        for name, array in saved.tensors.items():
+            if name.split(".")[0] == network:
+                for moment in ("exp_avg", "exp_avg_sq"):
+                    kinds[f"{optimizer}.{name}.{moment}"] = (array.shape, "float32")
+    if "replay.sums" in saved.tensors:
+        kinds["replay.sums"] = ((saved.tensors["replay.sums"].size,), "uint32")
+    return kinds
+
+
+def _counted_right(saved: Checkpoint) -> bool:
+    """Say whether the counters and the places of the episodes could be those of a run."""
+    counters, tensors = saved.header.counters, saved.tensors
+    counts = (counters.updates, counters.episodes, counters.fill_until, counters.changes)
+    if max(counters.env_steps, *counts) > _LARGEST or counters.stored > counters.env_steps:
+        return False
+    whole, tallied = tensors["episodes.numbers"][:, :3], tensors["tally.counts"]
+    if whole.min() < 0 or whole.max() > _LARGEST or (whole % 1).any():
+        return False
+    began_at, length = whole[:, 1], whole[:, 2]
+    if (began_at + len(whole) * length != counters.env_steps).any():
+        return False
+    noise = counters.exploration_noise
+    return bool(0 <= tallied.min() <= tallied.max() <= counters.updates and 0.0 <= noise <= 2.0)
+
+
+def _drawn_right(saved: Checkpoint) -> bool:
+    """Say whether generators, moments and actions could be those of a run."""
+    tensors = saved.tensors
+    if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
+        return False
+    generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
+    if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
+        return False
+    # With an even increment PCG64 may say the same number for ever, and a draw would never end.
+    if (generators[:, 3] % 2 == 0).any():
+        return False
+    never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]
+    return all((array >= 0).all() for array in never_negative)

@@ -1,0 +1,84 @@
+"""Tells a run's story on a terminal: a progress bar, and a line for what is worth keeping."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from td3core.protocol import events
+
+
+def reached(event: events.Evaluated) -> str:
+    """Say how many episodes reached the environment's threshold; nothing if it has none."""
+    if event.success is None:
+        return ""
+    return f", {event.success:.0%} reach {event.reward_threshold:g}"
+
+
+class Narrator:
+    """A ``report`` for :func:`td3core.training.launch.train` that writes to a console."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.fields[phase]:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]:>6.0f} steps/s"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            # A log file has no use for a moving bar.
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, event: events.Event) -> None:
+        """Show one event."""
+        match event:
+            case events.Started():
+                self._bar.update(self._task, total=event.config.steps)
+                self._say(f"Run {event.run}")
+                if event.env_steps:
+                    self._say(f"going on from step {event.env_steps:,}")
+                if event.repeats:
+                    self._say(event.repeats)
+                self._say(f"{event.device} × {event.threads}, products by {event.products}")
+            case events.Progress():
+                self._bar.update(
+                    self._task,
+                    completed=event.env_steps,
+                    phase=str(event.phase),
+                    speed=event.steps_per_s,
+                )
+            case events.Evaluated():
+                best = "  best so far" if event.is_best else ""
+                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached(event)}"
+                self._say(f"step {event.env_steps:>9,}  return {result}{best}")
+            case events.Warned():
+                self._say(f"Warning: {event.message}")
+            case events.Ended():
+                word = "finished" if event.stopped == "finished" else "stopped and saved"
+                self._say(
+                    f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
+                    f" {event.steps_per_s:.0f} steps/s"
+                )
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        self._console.print(escape(text), soft_wrap=True)

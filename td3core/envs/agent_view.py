@@ -1,0 +1,49 @@
+"""Any continuous environment as TD3 sees it."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
+
+
+class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
+    """Shows any continuous environment as TD3 sees it.
+
+    Observations are flat float32 arrays of shape (obs_dim,); actions are arrays of shape (act_dim,)
+    in [-1, 1], mapped to [low, high] for each dimension on its own.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        space = env.action_space
+        assert isinstance(space, Box)
+        low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+        self._low, self._high, self._dtype = space.low, space.high, space.dtype
+        self._shape = space.shape
+        self._centre, self._half = (high + low).ravel() / 2, (high - low).ravel() / 2
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Floats, Any]:
+        """Start an episode; the observation has shape (obs_dim,)."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        return _flat(obs), info
+
+    def step(self, action: Floats) -> tuple[Floats, float, bool, bool, Any]:
+        """Take ``action`` in [-1, 1]; the observation has shape (obs_dim,)."""
+        obs, reward, terminated, truncated, info = self.env.step(self.to_env(action))
+        return _flat(obs), float(reward), bool(terminated), bool(truncated), info
+
+    def to_env(self, action: Floats) -> NDArray[Any]:
+        """Map an action from [-1, 1] to the environment's own bounds and shape."""
+        scaled = (self._centre + self._half * action).reshape(self._shape).astype(self._dtype)
+        # Rounding may step over a bound by one unit in the last place; some environments assert.
+        bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
+        return bounded
+
+
+def _flat(obs: Any) -> Floats:
+    # A copy: some environments hand out the same array again and write into it.
+    return np.array(obs, dtype=np.float32).ravel()

@@ -1,0 +1,25 @@
+"""What an agent has to know of an environment; cheap to import, unlike environments themselves."""
+
+from dataclasses import dataclass
+
+from td3core.config.env_choice import EnvChoice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvInfo:
+    """Sizes and bounds of an environment, as an agent needs them."""
+
+    env_id: str
+    obs_dim: int
+    act_dim: int
+    action_low: tuple[float, ...]
+    action_high: tuple[float, ...]
+    max_episode_steps: int | None
+    reward_threshold: float | None
+    args: str = ""
+    """What it was made with (see :class:`~td3core.config.env_choice.EnvChoice`)."""
+
+    @property
+    def choice(self) -> EnvChoice:
+        """How to make it again."""
+        return EnvChoice(self.env_id, self.args)

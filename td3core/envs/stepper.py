@@ -1,0 +1,95 @@
+"""Environments stepped one after the other, in the thread that asks."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
+from td3core.envs.episode import Episode, Start
+from td3core.envs.info import EnvInfo
+
+
+class Board(NamedTuple):
+    """What environments and their owner tell each other: one row for each environment."""
+
+    reward: NDArray[np.float64]  # (n,)
+    action: Floats  # (n, act_dim), in [-1, 1]; written by the owner, all else by the environments
+    obs: Floats  # (n, obs_dim), after the last step or reset
+    terminated: NDArray[np.bool_]  # (n,)
+    truncated: NDArray[np.bool_]  # (n,)
+
+    @staticmethod
+    def size(info: EnvInfo, count: int) -> int:
+        """Return the bytes that :meth:`over` needs."""
+        return count * (8 + 4 * info.act_dim + 4 * info.obs_dim + 2)
+
+    @classmethod
+    def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int) -> "Board":
+        """Lay a board of ``count`` rows over ``memory``."""
+        widths = (8, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
+        ends = np.cumsum([0, *widths]) * count
+        parts = [memory[a:b] for a, b in pairwise(ends)]
+        return cls(
+            reward=parts[0].view(np.float64),
+            action=parts[1].view(np.float32).reshape(count, info.act_dim),
+            obs=parts[2].view(np.float32).reshape(count, info.obs_dim),
+            terminated=parts[3].view(np.bool_),
+            truncated=parts[4].view(np.bool_),
+        )
+
+    def rows(self, first: int, end: int) -> "Board":
+        """Return the part that belongs to the environments from ``first`` to before ``end``."""
+        part = slice(first, end)
+        return Board(
+            reward=self.reward[part],
+            action=self.action[part],
+            obs=self.obs[part],
+            terminated=self.terminated[part],
+            truncated=self.truncated[part],
+        )
+
+
+class Stepper:
+    """Some of the ``num_envs`` environments of a run: those from slot ``first`` on.
+
+    Raises:
+        RunError: from :meth:`begin` and :meth:`step`, for the lowest slot whose environment fails.
+    """
+
+    def __init__(
+        self, info: EnvInfo, seed: int, board: Board, num_envs: int, first: int = 0
+    ) -> None:
+        self._info, self._seed, self._num_envs, self._first = info, seed, num_envs, first
+        self.board = board
+        self._episodes: list[Episode | None] = [None] * len(board.reward)
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin episodes, each in a fresh environment; their observations go to the board."""
+        for start in starts:
+            row = start.slot - self._first
+            before = self._episodes[row]
+            if before is not None:
+                before.close()
+                self._episodes[row] = None
+            episode = Episode(self._info, self._seed, start, self._num_envs)
+            self._episodes[row] = episode
+            self.board.obs[row] = episode.obs
+            for action in () if start.actions is None else start.actions:
+                self.board.obs[row] = episode.step(action).next_obs
+
+    def step(self) -> None:
+        """Take the actions on the board; what comes of them is written there."""
+        board = self.board
+        for row, episode in enumerate(self._episodes):
+            assert episode is not None
+            outcome = episode.step(board.action[row])
+            board.obs[row], board.reward[row], board.terminated[row], board.truncated[row] = outcome
+
+    def close(self) -> None:
+        """Let go of all environments."""
+        for episode in self._episodes:
+            if episode is not None:
+                episode.close()

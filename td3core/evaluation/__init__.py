@@ -1,0 +1,4 @@
+"""Noise-free episodes and what they come to.
+
+Start with ``evaluate.py``.
+"""

@@ -1,0 +1,78 @@
+"""Films of an agent: one frame after each step, written as H.264 in an MP4 file."""
+
+from pathlib import Path
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.checkpoint import Checkpoint
+from td3core.envs.make import make_env
+from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.errors import RequestError
+from td3core.evaluation.evaluate import evaluation_of
+from td3core.evaluation.result import Evaluation
+from td3core.evaluation.rollout import Moment, rollout
+from td3core.randomness import Purpose, episode_seed
+
+
+def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Evaluation:
+    """Film noise-free episodes and return what they earned.
+
+    The film has exactly one frame for each step. Episodes and seeds are those of an evaluation
+    with the same seed, so a film shows the very episodes that were measured.
+
+    Raises:
+        RequestError: the environment cannot draw itself, or the file cannot be written.
+    """
+    # A film that cannot be finished must not lie there as if it could be watched.
+    half = target.with_name(f".{target.name}.part")
+    try:
+        with av.open(str(half), "w", format="mp4") as container:
+            played = _film(container, source, episodes, seed)
+        half.replace(target)
+    except OSError as problem:
+        raise RequestError(f"{target} cannot be written: {problem.strerror}.") from problem
+    finally:
+        half.unlink(missing_ok=True)
+    return evaluation_of(played, seed)
+
+
+def _film(
+    container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
+) -> list[Moment]:
+    """Play the episodes into an open film; return the last moment of each."""
+    choice, policy = source.header.config.choice, source.policy()
+    played: list[Moment] = []
+    stream: av.VideoStream | None = None
+    for index in range(episodes):
+        env = make_env(choice, render=True)
+        try:
+            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+                frame = even_sized(frame_of(env.render(), choice.env_id))
+                stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
+                if moment.over:
+                    played.append(moment)
+        finally:
+            env.close()
+    if stream is not None:
+        container.mux(stream.encode())
+    return played
+
+
+def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Cut an odd last row or column: H.264 stores colour at half resolution."""
+    height, width = frame.shape[0] & ~1, frame.shape[1] & ~1
+    return np.ascontiguousarray(frame[:height, :width])
+
+
+def _stream(
+    container: av.container.OutputContainer, frame: NDArray[np.uint8], fps: object
+) -> av.VideoStream:
+    rate = int(fps) if isinstance(fps, (int, float)) and fps >= 1 else DEFAULT_FPS
+    stream = container.add_stream("libx264", rate=rate)
+    stream.height, stream.width = frame.shape[:2]
+    stream.pix_fmt = "yuv420p"
+    stream.options = {"crf": "20", "preset": "fast"}
+    return stream

@@ -1,0 +1,4 @@
+"""Saved networks in NumPy: acting without torch.
+
+Start with ``policy.py``.
+"""

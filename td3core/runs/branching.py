@@ -1,0 +1,51 @@
+"""A new run out of a checkpoint of another: everything it knew, with other settings."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from td3core.checkpoint import Checkpoint
+from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.errors import RequestError
+from td3core.runs.metadata import Parent
+from td3core.runs.resumption import SHAPES as SHAPES
+from td3core.runs.resumption import differing, load_complete
+
+
+def branched(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
+    """Return a checkpoint to branch from, and its settings after some changes.
+
+    Raises:
+        RequestError: the file will not do, or a setting cannot change or is out of range.
+    """
+    saved = load_complete(path)
+    before = {**to_dict(saved.header.config), **to_dict(saved.header.tunables)}
+    config, tunables = make_settings({**before, **values})
+    for name in differing(config, saved.header.config):
+        raise RequestError(
+            f"{name} cannot change in a branch; it is {before[name]}, as in {path.name}."
+        )
+    reached = saved.header.counters.env_steps
+    if config.steps <= reached:
+        raise RequestError(
+            f"steps cannot be {config.steps} in a branch of step {reached}; it counts from the"
+            " first step of the parent."
+        )
+    if tunables.exploration_noise != saved.header.tunables.exploration_noise:
+        counters = replace(saved.header.counters, exploration_noise=tunables.exploration_noise)
+        saved = replace(saved, header=replace(saved.header, counters=counters))
+    return saved, config, tunables
+
+
+def parent_of(saved: Checkpoint) -> Parent:
+    """Return what a branch says of its origin."""
+    path = saved.header.path
+    # A checkpoint lies in its run's folder of checkpoints, or stands alone.
+    run = path.parent.parent.name if path.parent.name == "checkpoints" else path.parent.name
+    return Parent(run=run, checkpoint=path.name, env_steps=saved.header.counters.env_steps)
+
+
+def memory_beside(path: Path) -> Path:
+    """Return where the replay memory of a checkpoint's run lies, if it has been kept."""
+    return path.parent.parent / "replay.f32"

@@ -1,0 +1,333 @@
+"""The run directory: what a run leaves on disk, and how it is found again."""
+
+import contextlib
+import json
+import os
+import platform
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import tomli_w
+
+from td3core.checkpoint import SUFFIX
+from td3core.checkpoint.format import SCHEMA
+from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.errors import RequestError, brief
+from td3core.evaluation.result import Evaluation
+from td3core.protocol.events import TRAINING_COLUMNS
+from td3core.runs import journal, metadata
+from td3core.runs.metadata import Ending, Notes, Parent
+from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
+from td3core.system import files
+from td3core.system.files import GrowingFile, make_folder, sync_folder, write_atomically
+from td3core.system.timestamp import now
+
+EPISODE_COLUMNS = (
+    *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
+    "time_s",
+)
+EVALUATION_COLUMNS = (
+    *("env_steps", "mean", "std", "success", "best", "returns", "lengths", "seed"),
+    "time_s",
+)
+"""``success`` is the share of episodes that reach the environment's reward threshold; empty where
+it has none."""
+
+
+def default_runs_dir() -> Path:
+    """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
+    chosen = os.environ.get("TD3_STUDIO_RUNS")
+    return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
+
+
+TABLES = ("episodes", "training", "evaluations")
+_WAITING = "evaluating_"
+
+
+def step_checkpoint(run: Path, env_steps: int) -> Path:
+    """Return the path of a run's checkpoint after ``env_steps`` steps."""
+    return run / "checkpoints" / f"step_{env_steps:09d}{SUFFIX}"
+
+
+class RunDirectory:
+    """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
+
+    def __init__(
+        self,
+        path: Path,
+        config: RunConfig,
+        tunables: Tunables,
+        created: str,
+        parent: Parent | None = None,
+    ) -> None:
+        self.path = path
+        self.parent = parent
+        self.config = config
+        self.first_tunables = tunables
+        self.created = created
+        self.checkpoints = path / "checkpoints"
+        self.best = self.checkpoints / f"best{SUFFIX}"
+        self.last = self.checkpoints / f"last{SUFFIX}"
+        self._journal = GrowingFile(self.journal_file)
+
+    @classmethod
+    def create(
+        cls,
+        runs_dir: Path,
+        config: RunConfig,
+        tunables: Tunables,
+        parent: Parent | None = None,
+    ) -> "RunDirectory":
+        """Make a new run directory with its ``run.toml``.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        created = now()
+        try:
+            run = cls(_new_folder(runs_dir, config), config, tunables, created, parent)
+            run.checkpoints.mkdir()
+            description = _description(config, tunables, created)
+            if parent is not None:
+                description["parent"] = asdict(parent)
+            text = tomli_w.dumps(description)
+            write_atomically(run.path / "run.toml", text.encode())
+        except OSError as problem:
+            raise RequestError(
+                f"The runs folder {runs_dir} cannot be written: {problem.strerror or problem}."
+            ) from problem
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """Open an existing run for reading.
+
+        Raises:
+            RequestError: it is not a run directory, or its ``run.toml`` is damaged.
+        """
+        try:
+            found = tomllib.loads((path / "run.toml").read_text(encoding="utf-8"))
+            schema = int(found["schema"])
+            if schema > SCHEMA:
+                raise RequestError("it was written by a newer TD3 Studio")
+            config, tunables = make_settings({**found["config"], **found["tunables"]})
+            parent = metadata.parse_parent(found.get("parent"))
+            return cls(path, config, tunables, str(found["created"]), parent)
+        except FileNotFoundError as problem:
+            raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+            raise RequestError(
+                f"{path.name}/run.toml cannot be read: {brief(problem)}"
+            ) from problem
+
+    def table(self, name: str, columns: Sequence[str]) -> Table:
+        """Open one of the run's growing tables for writing."""
+        return Table(self.path / f"{name}.csv", columns)
+
+    @property
+    def journal_file(self) -> Path:
+        """Everything a person did to the run, one line each (see :mod:`td3core.runs.journal`)."""
+        return self.path / "journal.jsonl"
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Append one line to the journal."""
+        self._journal.append(json.dumps(entry) + "\n")
+
+    def sync_journal(self) -> None:
+        """See to it that what has been noted survives a power failure.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._journal.sync()
+
+    def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
+        """Drop all rows of the tables after this step: those of a future that did not come.
+
+        ``unlogged``: also a row of training statistics at this very step. A run that ended wrote
+        it of fewer updates than a row is made of, and they are ``unlogged`` once it goes on.
+
+        Raises:
+            OSError: a table cannot be written; it is as it was.
+            RequestError: a table is damaged.
+        """
+        for name in TABLES:
+            path, newest = self.path / f"{name}.csv", env_steps
+            if path.exists():
+                keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
+
+    def steps_on_record(self) -> int:
+        """Return the furthest step that the tables or the run's ending tell of."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        ending = self.ending()
+        reached = ending.env_steps if ending else 0
+        return max(reached, *(int(number(row, "env_steps")) for row in rows))
+
+    def wall_s_on_record(self) -> float:
+        """Return the latest time in the tables, in seconds; 0 without any."""
+        rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
+        return max(number(row, "time_s") for row in rows)
+
+    def with_config(self, config: RunConfig) -> "RunDirectory":
+        """Return the same run with other settings; they are written by :meth:`take_up`."""
+        return RunDirectory(self.path, config, self.first_tunables, self.created, self.parent)
+
+    def adopt_memory(self, other: Path) -> None:
+        """Copy the replay memory of another run, if there is one.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        if not other.is_file():
+            return
+        try:
+            files.copy(other, self.path / "replay.f32")
+        except OSError as problem:
+            # It would be found without what it was to learn from.
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise RequestError(
+                f"The replay memory of {other.parent.name} cannot be copied:"
+                f" {problem.strerror or problem}."
+            ) from problem
+
+    def take_up(self, env_steps: int, *, unlogged: bool = False) -> None:
+        """Make the run's files those of a run that goes on after this step (see :meth:`rewind`).
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        try:
+            self.rewind(env_steps, unlogged=unlogged)
+            journal.mend(self.journal_file)
+            found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
+            found["config"] = to_dict(self.config)
+            write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
+            (self.path / metadata.ENDING).unlink(missing_ok=True)
+            make_folder(self.checkpoints)
+            self._sweep(env_steps)
+        except OSError as problem:
+            raise RequestError(
+                f"{self.path} cannot be written: {problem.strerror or problem}."
+            ) from problem
+
+    def _sweep(self, env_steps: int) -> None:
+        """Delete what a killed process was writing, and agents that waited after this step."""
+        halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
+        # A window may be writing its notes just now.
+        halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
+        later = [p for p in self.waiting() if p > self.waiting_checkpoint(env_steps)]
+        for path in (*halves, *later):
+            path.unlink(missing_ok=True)
+
+    def write_ending(self, values: Mapping[str, Any]) -> None:
+        """Put on record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
+
+        Raises:
+            OSError: it could not be written; an earlier ending is untouched.
+        """
+        metadata.write_ending(self.path, values)
+
+    def ending(self) -> Ending | None:
+        """Return how the run ended, ``None`` if that is not on record."""
+        return metadata.read_ending(self.path)
+
+    def notes(self) -> Notes:
+        """Return the name and the note that a person gave the run."""
+        return metadata.read_notes(self.path)
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Return the lines of the journal; those that are torn or damaged are left out."""
+        return journal.read(self.journal_file)
+
+    def step_checkpoint(self, env_steps: int) -> Path:
+        """Return the path of the checkpoint after ``env_steps`` steps."""
+        return step_checkpoint(self.path, env_steps)
+
+    def waiting_checkpoint(self, env_steps: int) -> Path:
+        """Return the path of an agent that waits for its evaluation; not one of :meth:`saved`."""
+        return self.checkpoints / f"{_WAITING}{env_steps:09d}{SUFFIX}"
+
+    def waiting(self) -> list[Path]:
+        """Return the agents whose evaluation is still out, by step."""
+        return sorted(self.checkpoints.glob(f"{_WAITING}*{SUFFIX}"))
+
+    def saved(self) -> list[Path]:
+        """Return all checkpoints: by step, then best, then last."""
+        steps = sorted(self.checkpoints.glob(f"step_*{SUFFIX}"))
+        return steps + [path for path in (self.best, self.last) if path.exists()]
+
+    def evaluations(self) -> list[tuple[int, float]]:
+        """Return (env_steps, mean return) of every evaluation on record."""
+        rows = read_table(self.path / "evaluations.csv")
+        found = []
+        for row in rows:
+            try:
+                found.append((int(row["env_steps"]), float(row["mean"])))
+            except (KeyError, ValueError):
+                continue
+        return found
+
+    def evaluation_at(self, env_steps: int) -> Evaluation | None:
+        """Return the evaluation on record for this step, if there is a sound one."""
+        for row in read_table(self.path / "evaluations.csv"):
+            with contextlib.suppress(KeyError, ValueError):
+                if int(row["env_steps"]) == env_steps:
+                    returns = tuple(float(value) for value in row["returns"].split())
+                    lengths = tuple(int(value) for value in row["lengths"].split())
+                    return Evaluation(returns, lengths, int(row["seed"]))
+        return None
+
+
+def training_columns() -> tuple[str, ...]:
+    """Return the columns of ``training.csv``."""
+    return (*TRAINING_COLUMNS, "time_s")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _description(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
+    machine = {
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count() or 1,
+    }
+    return {
+        "schema": SCHEMA,
+        "created": created,
+        "config": to_dict(config),
+        "tunables": to_dict(tunables),
+        "versions": versions(),
+        "machine": machine,
+    }
+
+
+def _new_folder(runs_dir: Path, config: RunConfig) -> Path:
+    """Make a folder named after environment, seed and local time that did not exist before."""
+    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
+    stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
+    make_folder(runs_dir)
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        try:
+            (runs_dir / (stem + suffix)).mkdir()
+        except FileExistsError:
+            continue
+        sync_folder(runs_dir)
+        return runs_dir / (stem + suffix)
+    raise FileExistsError(f"too many runs called {stem}")

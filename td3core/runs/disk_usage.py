@@ -1,0 +1,67 @@
+"""What a run takes on disk: foretold from its settings, and measured."""
+
+import os
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.config import RunConfig
+
+_COPIES = 4
+"""Of each weight: the learnt one, its target, and two moments of its optimiser."""
+
+
+def memory_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
+    """Return the size of the replay memory's file at the end of the run, 0 if it is not kept."""
+    if not config.keep_replay:
+        return 0
+    rows = min(config.buffer_size + SLACK, config.steps)
+    return rows * ReplayBuffer.bytes_per_row(obs_dim, act_dim)
+
+
+def checkpoint_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
+    """Return about the size of one checkpoint."""
+    actor = _weights(obs_dim, config.actor_hidden, act_dim)
+    critic = _weights(obs_dim + act_dim, config.critic_hidden, 1)
+    return 4 * _COPIES * (actor + (1 + config.twin_critics) * critic)
+
+
+def checkpoint_count(config: RunConfig) -> int:
+    """Return how many checkpoints the run leaves behind, best and last included."""
+    along_the_way = config.steps // config.checkpoint_interval if config.checkpoint_interval else 0
+    staying = along_the_way // config.keep_every if config.keep_every else 0
+    best = config.keep_best if config.eval_interval else 0
+    return min(staying + best, along_the_way) + 1 + bool(config.eval_interval)
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return the room left where a folder lies or would be made; None if that cannot be told."""
+    for existing in (folder.absolute(), *folder.absolute().parents):
+        if existing.is_dir():
+            try:
+                return shutil.disk_usage(existing).free
+            except OSError:
+                return None
+    return None
+
+
+def used_bytes(folder: Path) -> int:
+    """Return the room that a folder takes, files with two names counted once."""
+    found: dict[tuple[int, int] | str, int] = {}
+    for here, _, names in os.walk(folder):
+        for name in names:
+            path = Path(here, name)
+            try:
+                about = path.lstat()
+            except OSError:
+                continue
+            key = (about.st_dev, about.st_ino) if about.st_ino else str(path)
+            # The replay memory has holes that take no room.
+            blocks = getattr(about, "st_blocks", None)
+            found[key] = about.st_size if blocks is None else 512 * blocks
+    return sum(found.values())
+
+
+def _weights(inputs: int, hidden: tuple[int, ...], outputs: int) -> int:
+    return sum((before + 1) * after for before, after in pairwise((inputs, *hidden, outputs)))

@@ -1,0 +1,88 @@
+"""The journal of a run: what a person did to it while it learnt, and when.
+
+One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
+anything else has ``step``, ``event`` (``pause``, ``save``, ``resume``, ``branch``) and ``time``. A
+change at step k takes effect before step k + 1. A run is its settings and its journal: applied
+again at the same steps, the changes make the same run.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from td3core.config import Tunables, specs
+from td3core.errors import RequestError
+from td3core.system.files import write_atomically
+
+MOST_BYTES = 64 * 2**20
+"""A longer journal was not written by a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A live setting took another value after this step."""
+
+    env_steps: int
+    name: str
+    new: Any
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a journal; none if there is no file. Damaged lines are left out."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return []
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    entries = (parse(line) for line in text.split("\n"))
+    return [entry for entry in entries if entry is not None]
+
+
+def changes_of(entries: Iterable[dict[str, Any]]) -> list[Change]:
+    """Return the live changes among the lines of a journal, by step."""
+    found = [Change(e["step"], e["field"], e["new"]) for e in entries if "field" in e]
+    return sorted(found, key=lambda change: change.env_steps)
+
+
+def mend(path: Path) -> None:
+    """Drop a last line torn by a crash: what is appended has to begin a line of its own.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    data = path.read_bytes() if path.exists() else b""
+    if data and not data.endswith(b"\n"):
+        write_atomically(path, data[: data.rfind(b"\n") + 1])
+
+
+def forget(path: Path, names: Iterable[str], env_steps: int) -> None:
+    """Strike out the changes of these settings after a step: they will not take place.
+
+    Raises:
+        OSError: the file cannot be written; it is as it was.
+    """
+    struck = set(names)
+    kept = [e for e in read(path) if e.get("field") not in struck or e["step"] <= env_steps]
+    write_atomically(path, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
+
+
+def parse(line: str) -> dict[str, Any] | None:
+    """Return what a line says, ``None`` if no run wrote it."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or type(entry.get("step")) is not int or entry["step"] < 0:
+        return None
+    if "field" not in entry:
+        return entry if isinstance(entry.get("event"), str) else None
+    try:
+        if entry["field"] not in dict(specs(Tunables)):
+            return None
+        Tunables(**{entry["field"]: entry["new"]})
+    except (RequestError, KeyError, TypeError):
+        return None
+    return entry

@@ -1,0 +1,135 @@
+"""The runs of a folder: which there are, and what has become of each."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from td3core.checkpoint import SUFFIX, read_header
+from td3core.errors import RequestError
+from td3core.runs import lock
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import Ending, Parent, State
+from td3core.runs.tables import number, read_last_row, read_numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One line of the list of runs."""
+
+    run: Path
+    env: str
+    preset: str
+    seed: int
+    created: str
+    steps: int
+    env_steps: int
+    last_eval_return: float | None
+    best_eval_return: float | None
+    state: State
+    wall_s: float
+    """Seconds the run has been going, pauses included."""
+    message: str
+    """Why it failed, if it did."""
+    parent: Parent | None
+    name: str
+    """What a person calls it; empty without such a name."""
+    note: str
+
+
+_opened: dict[Path, tuple[int, RunDirectory]] = {}
+
+
+def open_once(path: Path) -> RunDirectory:
+    """Open a run; its description is read again only if it has changed. For long lists.
+
+    Raises:
+        RequestError: as :meth:`RunDirectory.open`.
+    """
+    try:
+        stamp = (path / "run.toml").stat().st_mtime_ns
+    except OSError:
+        return RunDirectory.open(path)
+    known = _opened.get(path)
+    if known is None or known[0] != stamp:
+        known = _opened[path] = (stamp, RunDirectory.open(path))
+    return known[1]
+
+
+def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
+    """Yield the readable runs of a folder, newest first; others are skipped."""
+    folders = [p for p in runs_dir.iterdir() if p.is_dir()] if runs_dir.is_dir() else []
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(open_once(folder))
+        except RequestError:
+            continue
+    yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
+
+
+def summarise(run: RunDirectory) -> Summary:
+    """Say what has become of a run, from its records and the ends of its tables."""
+    ending, notes = run.ending(), run.notes()
+    state = _state(run, ending)
+    evaluations = np.empty((0, 2))
+    # The record of an ending holds the figures, unless the run was resumed since.
+    if ending is None or ending.best_eval_return is None or state is not ending.state:
+        evaluations = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean"))
+    evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
+    means = [float(mean) for mean in evaluations[:, 1]]
+    rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
+    saved = _steps_saved(run)
+    seen = [int(number(row, "env_steps")) for row in rows]
+    env_steps = max(saved, *seen, *map(int, evaluations[-1:, 0]))
+    wall_s = max(number(row, "time_s") for row in rows)
+    last, best = (means[-1], max(means)) if means else (None, None)
+    if ending is not None:
+        env_steps, wall_s = max(env_steps, ending.env_steps), max(wall_s, ending.wall_s)
+        last = ending.last_eval_return if last is None else last
+        best = ending.best_eval_return if best is None else best
+    return Summary(
+        run=run.path,
+        env=run.config.env,
+        preset=run.config.preset,
+        seed=run.config.seed,
+        created=run.created,
+        steps=run.config.steps,
+        env_steps=env_steps,
+        last_eval_return=last,
+        best_eval_return=best,
+        state=state,
+        wall_s=wall_s,
+        message=ending.message if ending else "",
+        parent=run.parent,
+        name=notes.name,
+        note=notes.note,
+    )
+
+
+def _steps_saved(run: RunDirectory) -> int:
+    """Return the furthest step with a checkpoint: by their names, and by what the last one says."""
+    names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
+    reached = [int(name) for name in names if name.isdecimal()]
+    return max(_steps_of_last(run), *reached, 0)
+
+
+def _steps_of_last(run: RunDirectory) -> int:
+    if not run.last.exists():
+        return 0
+    with contextlib.suppress(RequestError):
+        return read_header(run.last).counters.env_steps
+    return 0
+
+
+def _state(run: RunDirectory, ending: Ending | None) -> State:
+    if lock.left_behind(run.path):
+        # A record of an ending would be that of an earlier part: it was resumed since.
+        return State.RUNNING if lock.holder(run.path) else State.INTERRUPTED
+    if ending is not None:
+        return ending.state
+    # Runs made before endings were recorded are known by their last agent.
+    finished = _steps_of_last(run) >= run.config.steps
+    return State.FINISHED if finished else State.INTERRUPTED

@@ -1,0 +1,59 @@
+"""Which of the checkpoints saved along the way stay on disk."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from td3core.config import RunConfig
+from td3core.runs.directory import RunDirectory
+
+
+def keeps_all(config: RunConfig) -> bool:
+    """Say whether every checkpoint stays."""
+    return config.keep_every == 1
+
+
+def may_stay(config: RunConfig, env_steps: int) -> bool:
+    """Say whether a checkpoint of this step can be one of those that stay."""
+    evaluated = config.keep_best and config.eval_interval
+    return bool(evaluated) or _has_its_turn(config, env_steps)
+
+
+def superfluous(run: RunDirectory, asked: Iterable[int] = ()) -> list[Path]:
+    """Return the step checkpoints that are not to stay, oldest first.
+
+    ``asked`` are steps at which a person saved, besides those the journal names. Those whose
+    evaluation may still be out are to stay until it is not.
+    """
+    config = run.config
+    steps = {_step_of(path): path for path in run.saved() if path not in (run.best, run.last)}
+    steps.pop(None, None)
+    means = run.evaluations() if config.keep_best else []
+    judged = max((step for step, _ in means), default=-1)
+    ranked = sorted((each for each in means if each[0] in steps), key=lambda each: -each[1])
+    staying = {step for step, _ in ranked[: config.keep_best]} | _asked_for(run) | set(asked)
+    waits = config.keep_best and config.eval_interval
+    return [
+        path
+        for step, path in steps.items()
+        if step is not None
+        and step not in staying
+        and not _has_its_turn(config, step)
+        and not (waits and step > judged)
+    ]
+
+
+def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
+    """Say whether this is every n-th checkpoint; several environments may go a little beyond."""
+    if not config.keep_every or not config.checkpoint_interval:
+        return False
+    return env_steps // config.checkpoint_interval % config.keep_every == 0
+
+
+def _asked_for(run: RunDirectory) -> set[int]:
+    """Return the steps at which a person saved."""
+    return {entry["step"] for entry in run.journal() if entry.get("event") == "save"}
+
+
+def _step_of(path: Path) -> int | None:
+    number = path.stem.removeprefix("step_")
+    return int(number) if number.isdecimal() else None

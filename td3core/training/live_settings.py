@@ -1,0 +1,89 @@
+"""Live changes of a run: those a person makes now, and those that are due at their steps."""
+
+from functools import partial
+
+from td3core.algorithm.td3 import TD3
+from td3core.config import Tunables, changes, check_together
+from td3core.errors import RequestError
+from td3core.protocol.events import Tuned, Warned
+from td3core.runs import journal
+from td3core.runs.directory import RunDirectory
+from td3core.training.exploration import Exploration
+from td3core.training.recorder import Recorder
+from td3core.training.schedule import Schedule
+
+
+class Tuning:
+    """Makes live changes between two steps, puts them on record and says them.
+
+    Settings that do not fit the run's cost a warning, and nothing changes.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        agent: TD3,
+        exploration: Exploration,
+        records: Recorder,
+        schedule: Schedule,
+    ) -> None:
+        self._run, self._agent, self._exploration = run, agent, exploration
+        self._records, self._schedule = records, schedule
+        self._changed_at, self._changed_here = 0, 0
+        self.revision = 0
+        """The newest request that was taken."""
+
+    def go_on_from(self, env_steps: int, changes: int) -> None:
+        """Take up a run in which so many changes had been made at this very step."""
+        self._changed_at, self._changed_here = env_steps, changes
+
+    def made_at(self, env_steps: int) -> int:
+        """Return how many changes have been made at this very step."""
+        return self._changed_here if self._changed_at == env_steps else 0
+
+    def take(self, tunables: Tunables, revision: int, env_steps: int) -> None:
+        """Do what a person asks for now."""
+        try:
+            check_together(self._run.config, tunables)
+        except RequestError as problem:
+            self._records.report(Warned(env_steps=env_steps, message=str(problem)))
+            tunables = self._agent.tunables
+        changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
+        self.revision = revision
+        # What a person does now counts more than what is still to be done as before.
+        if self._schedule.forget(changed) and self._schedule.journaled:
+            forget = partial(journal.forget, self._run.journal_file, changed, env_steps)
+            self._records.write("the journal", env_steps, forget)
+        self._change(tunables, env_steps)
+
+    def due(self, env_steps: int) -> bool:
+        """Say whether changes are to be made at this step."""
+        return self._schedule.due(env_steps)
+
+    def follow(self, env_steps: int) -> None:
+        """Make the changes that are due."""
+        while self._schedule.due(env_steps):
+            tunables = self._schedule.take(env_steps, self._agent.tunables)
+            try:
+                check_together(self._run.config, tunables)
+            except RequestError as problem:
+                # A journal may be that of a run with other settings.
+                self._records.report(Warned(env_steps=env_steps, message=str(problem)))
+            else:
+                self._change(tunables, env_steps, journaled=self._schedule.journaled)
+
+    def _change(self, tunables: Tunables, env_steps: int, *, journaled: bool = False) -> None:
+        changed = tuple(changes(self._agent.tunables, tunables))
+        self._agent.apply(tunables)
+        if any(name == "exploration_noise" for name, _, _ in changed):
+            self._exploration.noise = tunables.exploration_noise
+        self._changed_here = self.made_at(env_steps) + len(changed)
+        self._changed_at = env_steps
+        tuned = Tuned(
+            env_steps=env_steps,
+            updates=self._agent.updates,
+            revision=self.revision,
+            tunables=tunables,
+            changes=changed,
+        )
+        self._records.add_changes(tuned, journaled=journaled)
