@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from studio.session.worker import load_engine_in_background
 from studio.theme.theme import load_theme, system_theme
-from studio.window.crash_reporter import CrashHook
+from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
 from td3core.runs.directory import default_runs_dir
 
@@ -48,7 +48,7 @@ def run(runs_dir: Path | None = None) -> int:
     app.setDesktopFileName("td3-studio")
     app.setWindowIcon(QIcon(str(files("resources") / "icons" / "td3-studio.svg")))
     window = build_window(runs_dir or default_runs_dir())
-    CrashHook(window, window.controller, partial(window.log.add, "error")).install()
+    CrashReporter(window, window.controller, partial(window.log.add, "error")).install()
     window.show()
     turns = _let_signals_in(window)
     QTimer.singleShot(0, _collect_again)

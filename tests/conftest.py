@@ -18,7 +18,7 @@ import psutil  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
-from tests.scripted import Script, register_fixed, registered  # noqa: E402
+from tests.support.scripted import Script, register_fixed, registered  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0

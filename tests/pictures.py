@@ -25,7 +25,7 @@ from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
-from studio.session.controller import RunState  # noqa: E402
+from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
 
@@ -86,7 +86,7 @@ class Photographer:
         sys.stderr.write(f"{path} {path.stat().st_size / 1000:.0f} kB\n")
 
     def idle(self) -> None:
-        self.until(lambda: self.window.controller.state is RunState.IDLE)
+        self.until(lambda: self.window.controller.state is SessionState.IDLE)
 
 
 def cut_short(runs: Path, seed: int, at: int) -> Path:
@@ -144,7 +144,7 @@ def train_and_tune(by: Photographer) -> Path:
     by.take("dark")
     by.wear("light")
     by.click("pause_button")
-    by.until(lambda: window.controller.state is RunState.PAUSED)
+    by.until(lambda: window.controller.state is SessionState.PAUSED)
     by.point_at(window.model.markers[0].env_steps)
     by.take("journal")
     by.look_away()
@@ -162,8 +162,8 @@ def resume(by: Photographer, run: Path) -> None:
     by.until(lambda: len(window.runs.model.interrupted()) == 2)
     window.banner.link_activated.emit("runs")
     window.runs.view.choose([run.absolute()], run.absolute())
-    window.runs.deeds.resume_requested.emit(run)
-    by.until(lambda: window.controller.state is RunState.RUNNING)
+    window.runs.run_actions.resume_requested.emit(run)
+    by.until(lambda: window.controller.state is SessionState.RUNNING)
     by.reach(9_500)
     by.point_at(next(note.env_steps for note in window.model.notes if note.event == "resume"))
     by.take("resume")
@@ -176,8 +176,8 @@ def branch(by: Photographer, run: Path) -> None:
     """Branch from a checkpoint half-way."""
     window = by.window
     by.wear("dark")
-    window.going_on.branch_with_half_rates(step_checkpoint(run, 6_000))
-    by.until(lambda: window.controller.state is RunState.RUNNING and window.model.run != run)
+    window.launcher.branch_with_half_rates(step_checkpoint(run, 6_000))
+    by.until(lambda: window.controller.state is SessionState.RUNNING and window.model.run != run)
     by.reach(9_500)
     by.click("stop_button")
     by.idle()

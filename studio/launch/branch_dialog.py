@@ -21,8 +21,8 @@ from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
-from td3core.runs.branching import branched
-from td3core.runs.resumption import SHAPES
+from td3core.runs.branching import prepare_branch
+from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _SIZE = (470, 600)
 _LEFT_AS_IT_IS = ("preset",)
@@ -110,7 +110,7 @@ class BranchDialog(QDialog):
     def _fixed(self) -> QFormLayout:
         form = make_form()
         for name, known in specs(RunConfig):
-            if name in SHAPES:
+            if name in FIXED_BY_CHECKPOINT:
                 value = plain_label(breakable(_plain(getattr(self._header.config, name))))
                 value.setProperty("role", "muted")
                 label = setting_label(known)
@@ -131,7 +131,7 @@ class BranchDialog(QDialog):
     def _check(self) -> None:
         """Let the dialog go only with settings that a branch can have."""
         try:
-            _, config, tunables = branched(self._header.path, self.values())
+            _, config, tunables = prepare_branch(self._header.path, self.values())
             check_together(config, tunables)
         except RequestError as problem:
             self.problem.setText(breakable(str(problem)))
@@ -142,7 +142,7 @@ class BranchDialog(QDialog):
 
 def _changeable() -> Iterator[tuple[str, Spec]]:
     for name, known in specs(RunConfig):
-        if name not in (*SHAPES, *_LEFT_AS_IT_IS, "steps"):
+        if name not in (*FIXED_BY_CHECKPOINT, *_LEFT_AS_IT_IS, "steps"):
             yield name, known
 
 

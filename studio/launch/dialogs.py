@@ -16,7 +16,7 @@ from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, spec
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
-from td3core.runs.listing import Summary
+from td3core.runs.listing import RunSummary
 
 _WIDTH = 420
 
@@ -54,7 +54,7 @@ class _Question(QDialog):
 class MoreStepsDialog(_Question):
     """Asks how long a run that has come to its end is to be."""
 
-    def __init__(self, run: Summary, parent: QWidget) -> None:
+    def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)
         sentence = (
             f"{run.name or run.run.name} has come to its last step, {run.env_steps:,}."

@@ -10,20 +10,26 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
 from studio.session.controller import RunController
-from studio.session.history import SMOOTHED_EPISODES, Curves, Recorded, read_past, read_recorded
+from studio.session.history import (
+    SMOOTHED_EPISODES,
+    RunCurves,
+    RunHistory,
+    read_history,
+    read_parent_curves,
+)
 from studio.session.model import RunModel
-from studio.tasks.background_task import Errand
+from studio.tasks.background_task import BackgroundTask
 from td3core.checkpoint import Header, read_header
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.listing import summarise
-from td3core.runs.metadata import State
+from td3core.runs.metadata import RunStatus
 
 _RATES = ("actor_lr", "critic_lr")
 
 
-class GoingOn(QObject):
+class RunLauncher(QObject):
     """Asks what has to be asked, reads what came before, and hands the rest to the controller.
 
     What came before is read beside the window, and before the run touches its files.
@@ -32,7 +38,7 @@ class GoingOn(QObject):
     beginning = Signal()
     """A run is about to begin."""
     resuming = Signal(object)
-    """The run that goes on, as its files tell it (:class:`~studio.session.history.Recorded`)."""
+    """The run that goes on, as its files tell it (:class:`~studio.session.history.RunHistory`)."""
     refused = Signal(str)
 
     def __init__(
@@ -42,7 +48,7 @@ class GoingOn(QObject):
         self._controller, self._model = controller, model
         self._runs_dir, self._window = runs_dir, window
         self._then: Callable[[Any], None] = lambda _: None
-        self._reader = Errand("read-run", self)
+        self._reader = BackgroundTask("read-run", self)
         self._reader.said.connect(self._on_read)
         self._reader.failed.connect(self.refused)
 
@@ -63,17 +69,17 @@ class GoingOn(QObject):
             self.refused.emit(str(problem))
             return
         steps = None
-        if found.state is State.FINISHED or found.env_steps > found.steps:
+        if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
 
-        def go_on(recorded: Recorded) -> None:
+        def go_on(recorded: RunHistory) -> None:
             self.resuming.emit(recorded)
             self._controller.resume(path, steps)
 
-        self._read(lambda stopped: read_recorded(path, SMOOTHED_EPISODES, stopped), go_on)
+        self._read(lambda stopped: read_history(path, SMOOTHED_EPISODES, stopped), go_on)
 
     # Branching ----------------------------------------------------------------------------------
 
@@ -109,11 +115,13 @@ class GoingOn(QObject):
             return None
 
     def _branch(self, checkpoint: Path, values: Mapping[str, Any]) -> None:
-        def begin(past: Curves) -> None:
+        def begin(past: RunCurves) -> None:
             self._model.expect_branch(past)
             self._controller.branch(checkpoint, values, self._runs_dir)
 
-        self._read(lambda stopped: read_past(checkpoint, SMOOTHED_EPISODES, stopped), begin)
+        self._read(
+            lambda stopped: read_parent_curves(checkpoint, SMOOTHED_EPISODES, stopped), begin
+        )
 
     # Repeating ----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.tasks.cli_process import Command
+from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
 
 _TRIED = (
@@ -31,7 +31,7 @@ class VerifyDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folder = self._name = ""
-        self.command = Command(self)
+        self.command = CliProcess(self)
         self.command.progressed.connect(self._on_progress)
         self.command.answered.connect(self._on_answered)
         self.command.refused.connect(self._on_refused)

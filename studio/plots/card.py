@@ -23,7 +23,7 @@ from studio.plots.catalogue import Curve
 from studio.plots.export import KINDS, with_suffix, write_numbers, write_picture
 from studio.plots.items import Level, ShortAxis, stripes
 from studio.plots.legend import Legend
-from studio.plots.parent_curves import PastCurves, dress
+from studio.plots.parent_curves import ParentCurves, dress
 from studio.plots.readout import Readout
 from studio.plots.view_range import Range, heights_shown
 from studio.session.markers import Marker
@@ -76,7 +76,7 @@ class PlotCard(QWidget):
         self.plot = self._make_plot(name, title)
         # The last curve named lies on top.
         self._items = {curve: self._make_item(curve) for curve in curves}
-        self._past = PastCurves(self.plot, curves)
+        self._past = ParentCurves(self.plot, curves)
         self._hint = QLabel(empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from studio.session.history import Curves
+from studio.session.history import RunCurves
 from studio.session.model import RunModel
 from studio.session.series import Series
 
-HasCurves = RunModel | Curves
+HasCurves = RunModel | RunCurves
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _OPACITY = 0.35
 """The hue stays, and the run's own curves stand out."""
 
 
-class PastCurves:
+class ParentCurves:
     """For every curve of a plot a fainter one of the same colour."""
 
     def __init__(self, plot: pg.PlotWidget, curves: Sequence[Any]) -> None:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from studio.formatting import short_steps
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.frame_view import FrameView
-from studio.replay.player import SPEEDS, Player, State
+from studio.replay.player import SPEEDS, Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.theme.icons import icon
@@ -69,7 +69,7 @@ class ReplayPane(QWidget):
     def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
         """List a checkpoint that has just been written, and show it next if that is wanted."""
         self.checkpoints.note_saved(path, env_steps, mean_return)
-        if self.follow_check.isChecked() and self._player.state is not State.CRASHED:
+        if self.follow_check.isChecked() and self._player.state is not PlayerState.CRASHED:
             self._player.load(path, at_episode_end=True)
 
     def set_busy(self, busy: bool) -> None:
@@ -210,13 +210,16 @@ class ReplayPane(QWidget):
 
     @Slot(Path)
     def _load_and_play(self, path: Path) -> None:
-        if path != self._player.path or self._player.state not in (State.LOADING, State.PAUSED):
+        if path != self._player.path or self._player.state not in (
+            PlayerState.LOADING,
+            PlayerState.PAUSED,
+        ):
             self._load(path)
         self._player.play()
 
     def _on_stage(self) -> bool:
         """Put an agent on stage if there is none; False if there is none to be had."""
-        if self._player.state is not State.EMPTY:
+        if self._player.state is not PlayerState.EMPTY:
             return True
         path = self.checkpoints.chosen() or self._player.path or self.checkpoints.model.first()
         if path is None:
@@ -252,19 +255,19 @@ class ReplayPane(QWidget):
     @Slot()
     def _show_state(self) -> None:
         state = self._player.state
-        self.renderer_button.setVisible(state is State.CRASHED)
-        if state is State.EMPTY:
+        self.renderer_button.setVisible(state is PlayerState.CRASHED)
+        if state is PlayerState.EMPTY:
             self.view.show_text(_INVITATION)
             self.title.hide()
             self.chip.hide()
             for label in self.numbers:
                 label.clear()
-        elif state is State.LOADING and self.view.image is None:
+        elif state is PlayerState.LOADING and self.view.image is None:
             self.view.show_text("Loading…")
         self._show_play_icon()
 
     def _show_play_icon(self) -> None:
-        playing = self._player.state is State.PLAYING
+        playing = self._player.state is PlayerState.PLAYING
         self.play_button.setIcon(self._icon("pause" if playing else "play"))
         self.play_button.setAccessibleName("Pause" if playing else "Play")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
-from studio.replay.renderer_client import Arrival, Link
+from studio.replay.renderer_client import ReceivedFrame, RendererClient
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ _FLUENT, _SPARING = 60.0, 30.0
 _UNHARMED = "Training is not affected."
 
 
-class State(StrEnum):
+class PlayerState(StrEnum):
     """What the replay is doing."""
 
     EMPTY = "empty"
@@ -43,7 +43,7 @@ class Player(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._state = State.EMPTY
+        self._state = PlayerState.EMPTY
         self._path: Path | None = None
         self._seed = 0
         self._speed = 1.0
@@ -52,11 +52,11 @@ class Player(QObject):
         self._playing = False
         self._ticket = 0
         self._load_ticket = 0
-        self._link: Link | None = None
+        self._link: RendererClient | None = None
         self._cause = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> PlayerState:
         """What the replay is doing."""
         return self._state
 
@@ -88,14 +88,14 @@ class Player(QObject):
     def load(self, path: Path, *, at_episode_end: bool = False) -> None:
         """Show another agent, now or when the episode under way is over; playing goes on."""
         path = path.absolute()
-        deferred = at_episode_end and self._state in (State.PAUSED, State.PLAYING)
+        deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
         if not deferred:
             self._path, self._load_ticket = path, self._ticket
         if not self._connected():
             return
         if not deferred:
-            self._enter(State.LOADING)
+            self._enter(PlayerState.LOADING)
         self._send(
             protocol.Load(
                 ticket=self._ticket,
@@ -108,9 +108,9 @@ class Player(QObject):
 
     def play(self) -> None:
         """Go on by the clock."""
-        if self._state is State.CRASHED:
+        if self._state is PlayerState.CRASHED:
             self.restart()
-        if self._state in (State.EMPTY, State.CRASHED):
+        if self._state in (PlayerState.EMPTY, PlayerState.CRASHED):
             return
         self._set_playing(True)
         self._send(protocol.Play())
@@ -150,7 +150,7 @@ class Player(QObject):
 
     def restart(self) -> None:
         """After a crash, bring the renderer back with the agent it showed."""
-        if self._state is State.CRASHED and self._path is not None:
+        if self._state is PlayerState.CRASHED and self._path is not None:
             self.load(self._path)
 
     @Slot()
@@ -160,14 +160,14 @@ class Player(QObject):
             link, self._link = self._link, None
             link.close()
         self._playing = False
-        self._enter(State.EMPTY)
+        self._enter(PlayerState.EMPTY)
 
     def _connected(self) -> bool:
         """Start the renderer if there is none; False if that fails."""
         if self._link is not None:
             return True
         try:
-            link = Link()
+            link = RendererClient()
         except OSError as problem:
             self._fail(f"The renderer could not be started ({problem.strerror}).")
             return False
@@ -190,17 +190,17 @@ class Player(QObject):
         if self._link is None or reader is not self._link.reader:
             return  # Still queued from a renderer that was closed.
         match reply:
-            case Arrival(picture=picture, slot=slot):
+            case ReceivedFrame(picture=picture, slot=slot):
                 # Only now: at most a ring full of pictures can wait for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
                 self.frame_ready.emit(picture)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
                 self._path = reply.path
-                self._enter(State.PLAYING if self._playing else State.PAUSED)
+                self._enter(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
                 self._playing = False
-                self._enter(State.EMPTY)
+                self._enter(PlayerState.EMPTY)
                 self.refused.emit(reply.message)
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
@@ -217,15 +217,15 @@ class Player(QObject):
 
     def _fail(self, message: str) -> None:
         self._playing = False
-        self._enter(State.CRASHED)
+        self._enter(PlayerState.CRASHED)
         self.crashed.emit(f"{message} {_UNHARMED}")
 
     def _set_playing(self, playing: bool) -> None:
         self._playing = playing
-        if self._state in (State.PAUSED, State.PLAYING):
-            self._enter(State.PLAYING if playing else State.PAUSED)
+        if self._state in (PlayerState.PAUSED, PlayerState.PLAYING):
+            self._enter(PlayerState.PLAYING if playing else PlayerState.PAUSED)
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: PlayerState) -> None:
         if state is not self._state:
             self._state = state
             self.state_changed.emit(state.value)

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
-from td3core.evaluation.rollout import Moment
+from td3core.evaluation.rollout import RolloutStep
 
 log = logging.getLogger(__name__)
 
@@ -28,18 +28,18 @@ class Picture:
     image: QImage
     episode: int
     """Counted from 0."""
-    moment: Moment
+    moment: RolloutStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class ReceivedFrame:
     """A picture, and the slot that it was copied from."""
 
     picture: Picture
     slot: int
 
 
-class Link:
+class RendererClient:
     """One renderer process with the thread that listens to it."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Reader(QThread):
                 picture = Picture(
                     image=self._image(reply), episode=reply.episode, moment=reply.moment
                 )
-                self.replied.emit(self, Arrival(picture=picture, slot=reply.slot))
+                self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:
                 self.replied.emit(self, reply)
 

@@ -10,24 +10,26 @@ from PySide6.QtWidgets import QToolButton
 
 from studio.run_browser.columns import DAMAGED
 from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
-from studio.run_browser.filter_proxy import RunsProxy
+from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.scanner import RunRow
-from studio.run_browser.tree_model import RunsModel
-from studio.run_browser.tree_view import RunsView
-from studio.session.history import SMOOTHED_EPISODES, Recorded, read_recorded
-from studio.tasks.background_task import Errand
+from studio.run_browser.tree_model import RunTreeModel
+from studio.run_browser.tree_view import RunTreeView
+from studio.session.history import SMOOTHED_EPISODES, RunHistory, read_history
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
-from td3core.runs.metadata import Notes, State
+from td3core.runs.metadata import RunLabel, RunStatus
 
 _BUSY = "Not while a run is training: stop it first"
 _ONE = "Choose one run first"
 
 
 @dataclass(frozen=True, slots=True)
-class _Deed:
+class ActionSpec:
+    """One thing that can be done with runs: its name, text, icon, shortcuts and tip."""
+
     name: str
     text: str
     icon: str
@@ -37,29 +39,35 @@ class _Deed:
     """False for what is done rarely, and only stands in the menu."""
 
 
-_DEEDS = (
-    _Deed("open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"),
-    _Deed("resume", "Resume", "play-outline", (), "Go on where it was left"),
-    _Deed(
+_ACTIONS = (
+    ActionSpec(
+        "open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"
+    ),
+    ActionSpec("resume", "Resume", "play-outline", (), "Go on where it was left"),
+    ActionSpec(
         *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
         *("Start a new run with its settings, and its live changes at the same steps", False),
     ),
-    _Deed(
+    ActionSpec(
         *("verify", "Verify this run resumes exactly", "shield-check-outline", ()),
         *("Try on a copy whether an interruption would change anything", False),
     ),
-    _Deed("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
-    _Deed("rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"),
-    _Deed("note", "Note", "note-text-outline", (), "Write down what is worth remembering of it"),
-    _Deed("delete", "Delete", "trash-can-outline", ("Del",), "Move it to the trash"),
+    ActionSpec("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
+    ActionSpec(
+        "rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"
+    ),
+    ActionSpec(
+        "note", "Note", "note-text-outline", (), "Write down what is worth remembering of it"
+    ),
+    ActionSpec("delete", "Delete", "trash-can-outline", ("Del",), "Move it to the trash"),
 )
 
 
-class RunDeeds(QObject):
+class RunActions(QObject):
     """The actions on the list of runs."""
 
     opened = Signal(object)
-    """A run was read to be shown (:class:`~studio.session.history.Recorded`)."""
+    """A run was read to be shown (:class:`~studio.session.history.RunHistory`)."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
     """Train anew with the live changes of a run."""
@@ -69,11 +77,11 @@ class RunDeeds(QObject):
     reading_changed = Signal(bool)
     """Whether a run is being read to be opened."""
 
-    def __init__(self, view: RunsView, model: RunsModel, proxy: RunsProxy) -> None:
+    def __init__(self, view: RunTreeView, model: RunTreeModel, proxy: RunFilterProxy) -> None:
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = self._resume_available = False
-        self._opener = Errand("open-run", self)
+        self._opener = BackgroundTask("open-run", self)
         self._opener.said.connect(self._on_read)
         self._opener.ended.connect(self._on_opener_ended)
         self._opener.failed.connect(self.refused)
@@ -85,23 +93,23 @@ class RunDeeds(QObject):
     def _make_actions(self) -> None:
         self._actions: dict[str, QAction] = {}
         self._buttons: dict[str, QToolButton] = {}
-        for deed in _DEEDS:
-            action = QAction(deed.text, self)
-            action.setObjectName(f"runs_{deed.name}")
-            action.setShortcuts([QKeySequence(key) for key in deed.keys])
+        for spec in _ACTIONS:
+            action = QAction(spec.text, self)
+            action.setObjectName(f"runs_{spec.name}")
+            action.setShortcuts([QKeySequence(key) for key in spec.keys])
             # Only the list's own: in the editor of a name these keys mean something else.
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            action.triggered.connect(getattr(self, f"_{deed.name}"))
+            action.triggered.connect(getattr(self, f"_{spec.name}"))
             self._view.addAction(action)
-            self._actions[deed.name] = action
-            if not deed.button:
+            self._actions[spec.name] = action
+            if not spec.button:
                 continue
             button = QToolButton()
             button.setDefaultAction(action)
-            button.setObjectName(f"runs_{deed.name}_button")
+            button.setObjectName(f"runs_{spec.name}_button")
             button.setProperty("role", "small")
-            button.setAccessibleName(f"{deed.text} run")
-            self._buttons[deed.name] = button
+            button.setAccessibleName(f"{spec.text} run")
+            self._buttons[spec.name] = button
 
     @property
     def buttons(self) -> list[QToolButton]:
@@ -110,8 +118,8 @@ class RunDeeds(QObject):
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
-        for deed in _DEEDS:
-            self._actions[deed.name].setIcon(theme.icon(deed.icon))
+        for spec in _ACTIONS:
+            self._actions[spec.name].setIcon(theme.icon(spec.icon))
 
     def set_resume_available(self, available: bool) -> None:
         """Offer to resume runs, or do not."""
@@ -138,11 +146,11 @@ class RunDeeds(QObject):
     def show_what_is_possible(self) -> None:
         """Enable what can be done with the runs chosen; the others say why not."""
         reasons = self._reasons()
-        for deed in _DEEDS:
-            action = self._actions[deed.name]
-            keys = f" ({deed.keys[0]})" if deed.keys else ""
-            action.setEnabled(not reasons[deed.name])
-            action.setToolTip(reasons[deed.name] or f"{deed.tip}{keys}")
+        for spec in _ACTIONS:
+            action = self._actions[spec.name]
+            keys = f" ({spec.keys[0]})" if spec.keys else ""
+            action.setEnabled(not reasons[spec.name])
+            action.setToolTip(reasons[spec.name] or f"{spec.tip}{keys}")
         self._actions["resume"].setVisible(self._resume_available)
         self._buttons["resume"].setVisible(self._resume_available)
 
@@ -153,7 +161,7 @@ class RunDeeds(QObject):
         alone = "" if len(rows) == 1 else _ONE
         readable = alone or ("The run is damaged" if DAMAGED in states else "")
         busy = _BUSY if self._busy else ""
-        living = State.RUNNING in states
+        living = RunStatus.RUNNING in states
         return {
             "open": busy or alone,
             "resume": busy or readable or ("The run is running" if living else ""),
@@ -179,7 +187,7 @@ class RunDeeds(QObject):
 
         def read(say: Callable[[object], None], stopped: Callable[[], bool]) -> None:
             try:
-                say(read_recorded(path, SMOOTHED_EPISODES, stopped))
+                say(read_history(path, SMOOTHED_EPISODES, stopped))
             except RequestError as problem:
                 say(problem)
 
@@ -187,7 +195,7 @@ class RunDeeds(QObject):
         self._opener.start(read)
 
     @Slot(object)
-    def _on_read(self, result: Recorded | RequestError) -> None:
+    def _on_read(self, result: RunHistory | RequestError) -> None:
         if isinstance(result, RequestError):
             self.refused.emit(str(result))
         elif not self._busy:
@@ -239,13 +247,13 @@ class RunDeeds(QObject):
             return
         note = ask_note(self._view, row.summary.name or row.path.name, row.summary.note)
         if note is not None:
-            self._model.set_notes(row, Notes(name=row.summary.name, note=note))
+            self._model.set_notes(row, RunLabel(name=row.summary.name, note=note))
 
     @Slot()
     def _delete(self) -> None:
         rows = self._view.chosen()
         for row in rows:
-            if self._model.state(row.path) == State.RUNNING or holder(row.path):
+            if self._model.state(row.path) == RunStatus.RUNNING or holder(row.path):
                 self.refused.emit(f"{row.path.name} is running and cannot be deleted.")
                 return
         if rows:

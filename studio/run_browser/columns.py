@@ -13,19 +13,19 @@ from studio.formatting import format_duration, short_steps
 from studio.run_browser.scanner import RunRow
 from studio.widgets.labels import breakable
 from td3core.config.presets import PLUS
-from td3core.runs.listing import Summary
-from td3core.runs.metadata import State
+from td3core.runs.listing import RunSummary
+from td3core.runs.metadata import RunStatus
 
 _PLAIN = "TD3"
 _LEAST = float("-inf")
 
 DAMAGED = "damaged"
 ICONS = {
-    State.RUNNING: ("play-circle", "good"),
-    State.FINISHED: ("check-circle-outline", "good"),
-    State.STOPPED: ("stop-circle-outline", "muted"),
-    State.FAILED: ("alert-circle-outline", "bad"),
-    State.INTERRUPTED: ("power-plug-off-outline", "warn"),
+    RunStatus.RUNNING: ("play-circle", "good"),
+    RunStatus.FINISHED: ("check-circle-outline", "good"),
+    RunStatus.STOPPED: ("stop-circle-outline", "muted"),
+    RunStatus.FAILED: ("alert-circle-outline", "bad"),
+    RunStatus.INTERRUPTED: ("power-plug-off-outline", "warn"),
     DAMAGED: ("help-circle-outline", "bad"),
 }
 
@@ -47,7 +47,7 @@ class Column(IntEnum):
 
 HEADINGS = {
     Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
-    Column.STATE: ("State", "How it ended, or that it has not"),
+    Column.STATE: ("RunStatus", "How it ended, or that it has not"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
@@ -60,7 +60,7 @@ HEADINGS = {
 _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED}
 
 
-_TEXTS: dict[Column, Callable[[Summary], str]] = {
+_TEXTS: dict[Column, Callable[[RunSummary], str]] = {
     Column.RUN: lambda run: run.name or run.env,
     Column.LAST: lambda run: _figure(run.last_eval_return),
     Column.BEST: lambda run: _figure(run.best_eval_return),
@@ -73,7 +73,7 @@ _TEXTS: dict[Column, Callable[[Summary], str]] = {
         f"{run.parent.run} at {short_steps(run.parent.env_steps)}" if run.parent else ""
     ),
 }
-_ORDERS: dict[Column, Callable[[Summary], Any]] = {
+_ORDERS: dict[Column, Callable[[RunSummary], Any]] = {
     Column.LAST: lambda run: _or_least(run.last_eval_return),
     Column.BEST: lambda run: _or_least(run.best_eval_return),
     Column.STEPS: lambda run: float(run.env_steps),

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import read_notes
+from td3core.runs.metadata import read_label
 
 _NOTE_SIZE = (460, 260)
 
@@ -68,7 +68,7 @@ def move_to_trash(path: Path) -> bool:
 def _several(paths: Sequence[Path]) -> str:
     if len(paths) > 1:
         return f"{len(paths)} runs"
-    name, folder = read_notes(paths[0]).name, paths[0].name
+    name, folder = read_label(paths[0]).name, paths[0].name
     return f"{shortened(name)} ({shortened(folder)})" if name else shortened(folder)
 
 

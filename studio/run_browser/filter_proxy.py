@@ -4,13 +4,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QRegularExpression, QSortFilterProxyModel, Qt
 
-from studio.run_browser.tree_model import SEARCH, RunsModel
+from studio.run_browser.tree_model import SEARCH, RunTreeModel
 
 
-class RunsProxy(QSortFilterProxyModel):
+class RunFilterProxy(QSortFilterProxyModel):
     """Keeps the runs in which every word of a search occurs; the model itself sorts."""
 
-    def __init__(self, model: RunsModel) -> None:
+    def __init__(self, model: RunTreeModel) -> None:
         super().__init__(model)
         self._model = model
         self.setSourceModel(model)

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.actions import RunDeeds
-from studio.run_browser.filter_proxy import RunsProxy
+from studio.run_browser.actions import RunActions
+from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.scanner import Found, scan
-from studio.run_browser.tree_model import RunsModel
-from studio.run_browser.tree_view import RunsView, ViewOrHint
-from studio.tasks.background_task import Errand
+from studio.run_browser.tree_model import RunTreeModel
+from studio.run_browser.tree_view import RunTreeView, ViewOrHint
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 
@@ -26,10 +26,10 @@ _SOON_MS = 400
 _NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
 
 
-class RunsBrowser(QWidget):
+class RunBrowser(QWidget):
     """Lists the runs of a folder. Reads them beside the window; trains and draws nothing itself.
 
-    What a person asks for with the runs chosen is said by ``deeds``.
+    What a person asks for with the runs chosen is said by ``actions``.
     """
 
     refused = Signal(str)
@@ -44,14 +44,14 @@ class RunsBrowser(QWidget):
         self._resume_available = self._asked_again = self._read_once = False
         self._said_interrupted = False
         self._held_back: list[Found] = []
-        self.model = RunsModel(theme, self)
-        self.proxy = RunsProxy(self.model)
-        self.view = RunsView(self.proxy)
-        self._scanner = Errand("scan-runs", self)
+        self.model = RunTreeModel(theme, self)
+        self.proxy = RunFilterProxy(self.model)
+        self.view = RunTreeView(self.proxy)
+        self._scanner = BackgroundTask("scan-runs", self)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SOON_MS)
-        self.deeds = RunDeeds(self.view, self.model, self.proxy)
+        self.run_actions = RunActions(self.view, self.model, self.proxy)
         self._lay_out()
         self._connect()
         self.set_theme(theme)
@@ -82,7 +82,7 @@ class RunsBrowser(QWidget):
         bar.addWidget(self._count)
         bar.addWidget(self._reading)
         bar.addStretch(1)
-        for button in self.deeds.buttons:
+        for button in self.run_actions.buttons:
             bar.addWidget(button)
         self._place = ViewOrHint(self.view)
         layout = QVBoxLayout(self)
@@ -99,13 +99,13 @@ class RunsBrowser(QWidget):
         self._scanner.said.connect(self._take)
         self._scanner.ended.connect(self._on_scanned)
         self._scanner.failed.connect(self.refused)
-        self.deeds.refused.connect(self.refused)
-        self.deeds.deleted.connect(self.refresh)
-        self.deeds.reading_changed.connect(self._reading.setVisible)
+        self.run_actions.refused.connect(self.refused)
+        self.run_actions.deleted.connect(self.refresh)
+        self.run_actions.reading_changed.connect(self._reading.setVisible)
 
     def set_theme(self, theme: Theme) -> None:
         """Take on the colours of a theme."""
-        self.deeds.set_theme(theme)
+        self.run_actions.set_theme(theme)
         self.model.set_theme(theme)
 
     # What the window says -----------------------------------------------------------------------
@@ -113,7 +113,7 @@ class RunsBrowser(QWidget):
     def set_resume_available(self, available: bool) -> None:
         """Offer to resume runs, and point out once those that were interrupted."""
         self._resume_available = available
-        self.deeds.set_resume_available(available)
+        self.run_actions.set_resume_available(available)
         self.refresh()
 
     def choose_interrupted(self) -> None:
@@ -126,7 +126,7 @@ class RunsBrowser(QWidget):
 
     def set_busy(self, busy: bool) -> None:
         """Say whether a run is training in this window: none can be opened meanwhile."""
-        self.deeds.set_busy(busy)
+        self.run_actions.set_busy(busy)
         if not busy:
             self.model.set_training(None)
         self.refresh_soon()
@@ -136,11 +136,11 @@ class RunsBrowser(QWidget):
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
-    def close_errands(self) -> None:
+    def stop_tasks(self) -> None:
         """End what is still being read."""
         self._soon.stop()
         self._scanner.stop()
-        self.deeds.stop()
+        self.run_actions.stop()
 
     # Reading ------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class RunsBrowser(QWidget):
     def _on_scanned(self) -> None:
         self._read_once = True
         self._show_count()
-        self.deeds.show_what_is_possible()
+        self.run_actions.show_what_is_possible()
         if self._asked_again:
             self._asked_again = False
             self.refresh()

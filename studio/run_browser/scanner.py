@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core.errors import RequestError
-from td3core.runs.listing import Summary, open_once, summarise
-from td3core.runs.metadata import State
+from td3core.runs.listing import RunSummary, open_once, summarise
+from td3core.runs.metadata import RunStatus
 
 _FIRST_BATCH_S = 0.1
 # A record that is replaced, as endings and notes are, changes its folder; a table only itself.
@@ -24,7 +24,7 @@ class RunRow:
     path: Path
     stamp: Stamp
     """Times of change of its files when it was read."""
-    summary: Summary | None = None
+    summary: RunSummary | None = None
     problem: str = ""
 
 
@@ -82,7 +82,7 @@ def _changed(path: Path, known: RunRow | None) -> RunRow | None:
     """Read a run again if something of it has changed since, or may have without a trace."""
     stamp = tuple(_time_of(path / name) for name in _WATCHED)
     # That a process has died changes no file.
-    running = known and known.summary and known.summary.state is State.RUNNING
+    running = known and known.summary and known.summary.state is RunStatus.RUNNING
     if known is not None and known.stamp == stamp and not running:
         return None
     try:

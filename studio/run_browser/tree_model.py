@@ -26,8 +26,8 @@ from studio.run_browser.columns import (
 )
 from studio.run_browser.scanner import Found, RunRow
 from studio.theme.theme import Theme
-from td3core.runs.listing import Summary
-from td3core.runs.metadata import Notes, State, write_notes
+from td3core.runs.listing import RunSummary
+from td3core.runs.metadata import RunLabel, RunStatus, write_label
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -44,7 +44,7 @@ class _Node:
     children: list["_Node"] = field(default_factory=list)
 
 
-class RunsModel(QAbstractItemModel):
+class RunTreeModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     refused = Signal(str)
@@ -216,23 +216,23 @@ class RunsModel(QAbstractItemModel):
         row = self._node(index).row if index.isValid() else None
         if row is None or row.summary is None or role != Qt.ItemDataRole.EditRole:
             return False
-        return self.set_notes(row, Notes(name=str(value).strip(), note=row.summary.note))
+        return self.set_notes(row, RunLabel(name=str(value).strip(), note=row.summary.note))
 
     # --------------------------------------------------------------------------------------------
 
-    def set_notes(self, row: RunRow, notes: Notes) -> bool:
+    def set_notes(self, row: RunRow, notes: RunLabel) -> bool:
         """Keep a name and a note with a run."""
         assert row.summary is not None
-        if notes == Notes(name=row.summary.name, note=row.summary.note):
+        if notes == RunLabel(name=row.summary.name, note=row.summary.note):
             return False
         try:
-            write_notes(row.path, notes)
+            write_label(row.path, notes)
         except OSError as problem:
             reason = problem.strerror or problem
             self.refused.emit(f"The note on {row.path.name} cannot be written: {reason}.")
             return False
-        values = {name: getattr(row.summary, name) for name in Summary.__slots__}
-        summary = Summary(**(values | {"name": notes.name, "note": notes.note}))
+        values = {name: getattr(row.summary, name) for name in RunSummary.__slots__}
+        summary = RunSummary(**(values | {"name": notes.name, "note": notes.note}))
         self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
         if notes.name != row.summary.name:
             self.renamed.emit(row.path, notes.name)
@@ -257,14 +257,14 @@ class RunsModel(QAbstractItemModel):
 
     def interrupted(self) -> list[Path]:
         """Return the runs that neither ended nor live, those started last first."""
-        rows = [row for row in self.rows.values() if self._state(row) == State.INTERRUPTED]
+        rows = [row for row in self.rows.values() if self._state(row) == RunStatus.INTERRUPTED]
         rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
         return [row.path for row in rows]
 
     def _state(self, row: RunRow) -> str:
         if row.summary is None:
             return DAMAGED
-        return State.RUNNING if row.path == self._training else row.summary.state
+        return RunStatus.RUNNING if row.path == self._training else row.summary.state
 
     def _searched(self, row: RunRow) -> str:
         cells = [text_of(row, column, self._state(row)) for column in Column]

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from studio.run_browser.columns import Column
 from studio.run_browser.delegate import RunDelegate
-from studio.run_browser.filter_proxy import RunsProxy
+from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.scanner import RunRow
 from studio.run_browser.tree_model import ROW
 from studio.widgets.labels import breakable, plain_label
@@ -39,12 +39,12 @@ _DISPENSABLE = (
 """Left out, in this order, where there is no room: the first column or its tooltip tells them."""
 
 
-class RunsView(QTreeView):
+class RunTreeView(QTreeView):
     """The list itself. What is chosen, folded and in view stays so when the list changes."""
 
     choice_changed = Signal()
 
-    def __init__(self, proxy: RunsProxy) -> None:
+    def __init__(self, proxy: RunFilterProxy) -> None:
         super().__init__()
         self._proxy = proxy
         self._kept: tuple[list[Path], Path | None, int] = ([], None, 0)

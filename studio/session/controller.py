@@ -14,7 +14,7 @@ from td3core.protocol.events import Phase, Progress
 from td3core.runs.journal import Change
 
 
-class RunState(StrEnum):
+class SessionState(StrEnum):
     """What the window may offer now."""
 
     IDLE = "idle"
@@ -32,20 +32,20 @@ class RunController(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._state = RunState.IDLE
+        self._state = SessionState.IDLE
         self._thread: QThread | None = None
         self._worker: Worker | None = None
         self._control: Control | None = None
 
     @property
-    def state(self) -> RunState:
+    def state(self) -> SessionState:
         """The state of the current run, ``idle`` when there is none."""
         return self._state
 
     @property
     def busy(self) -> bool:
         """True from the start of a run until its thread has ended."""
-        return self._state is not RunState.IDLE
+        return self._state is not SessionState.IDLE
 
     def start(
         self,
@@ -68,9 +68,9 @@ class RunController(QObject):
         self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
 
     def _begin(self, job: Job) -> None:
-        if self._state is not RunState.IDLE:
+        if self._state is not SessionState.IDLE:
             return
-        self._set_state(RunState.STARTING)
+        self._set_state(SessionState.STARTING)
         self._control = Control(shares_interpreter=True)
         self._thread = QThread()
         self._thread.setObjectName("training")
@@ -86,20 +86,20 @@ class RunController(QObject):
 
     def pause(self) -> None:
         """Ask the run to pause; the state changes once it has."""
-        if self._control and self._state is RunState.RUNNING:
+        if self._control and self._state is SessionState.RUNNING:
             self._control.pause()
 
     def unpause(self) -> None:
         """Let a paused run go on."""
-        if self._control and self._state is RunState.PAUSED:
+        if self._control and self._state is SessionState.PAUSED:
             self._control.resume()
-            self._set_state(RunState.RUNNING)
+            self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:
         """Ask the run to save and end."""
-        if self._control and self._state is not RunState.IDLE:
+        if self._control and self._state is not SessionState.IDLE:
             self._control.stop()
-            self._set_state(RunState.STOPPING)
+            self._set_state(SessionState.STOPPING)
 
     def save(self) -> None:
         """Ask for a checkpoint."""
@@ -115,15 +115,15 @@ class RunController(QObject):
 
     def tune(self, tunables: Tunables) -> int | None:
         """Ask for new live settings; return the revision to wait for, ``None`` without a run."""
-        if self._control is None or self._state is RunState.STOPPING:
+        if self._control is None or self._state is SessionState.STOPPING:
             return None
         return self._control.tune(tunables)
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
-        if isinstance(event, Progress) and self._state is not RunState.STOPPING:
+        if isinstance(event, Progress) and self._state is not SessionState.STOPPING:
             paused = event.phase is Phase.PAUSED
-            self._set_state(RunState.PAUSED if paused else RunState.RUNNING)
+            self._set_state(SessionState.PAUSED if paused else SessionState.RUNNING)
         self.event_reported.emit(event)
 
     @Slot()
@@ -134,9 +134,9 @@ class RunController(QObject):
             # finished() is emitted from the thread's last moments; wait() for the rest of them.
             thread.wait()
             thread.deleteLater()
-        self._set_state(RunState.IDLE)
+        self._set_state(SessionState.IDLE)
 
-    def _set_state(self, state: RunState) -> None:
+    def _set_state(self, state: SessionState) -> None:
         if state is not self._state:
             self._state = state
             self.state_changed.emit(state)

@@ -16,7 +16,7 @@ from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
-from td3core.runs.listing import Summary, summarise
+from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.tables import read_numbers, read_table
 
 Stopped = Callable[[], bool]
@@ -36,7 +36,7 @@ _ENDINGS = {"finished": "finished", "stopped": "user", "failed": "failed"}
 
 
 @dataclass(slots=True)
-class Curves:
+class RunCurves:
     """The three series of a run."""
 
     episodes: Series = field(default_factory=lambda: Series(EPISODES))
@@ -45,7 +45,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RecordedChange:
     """A live change on record; ``time`` is in seconds since 1970, NaN if unknown."""
 
     env_steps: int
@@ -56,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JournalEntry:
     """What a person did to a run besides changing its settings; ``time`` is as in the journal."""
 
     env_steps: int
@@ -70,23 +70,23 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RunHistory:
     """All that is shown of a run that is opened."""
 
     run: RunDirectory
-    summary: Summary
-    curves: Curves
-    past: Curves
+    summary: RunSummary
+    curves: RunCurves
+    past: RunCurves
     """The run's ancestors, each up to the step it was branched at; empty without any."""
-    changes: tuple[Change, ...]
-    notes: tuple[Note, ...]
+    changes: tuple[RecordedChange, ...]
+    notes: tuple[JournalEntry, ...]
     reward_threshold: float | None
     progress: events.Progress
     outcome: events.Ended | events.Failed | None
     """None for a run that was interrupted."""
 
 
-def read_recorded(path: Path, smoothed: int, stopped: Stopped) -> Recorded:
+def read_history(path: Path, smoothed: int, stopped: Stopped) -> RunHistory:
     """Read a run and the past it was branched from.
 
     Args:
@@ -98,27 +98,27 @@ def read_recorded(path: Path, smoothed: int, stopped: Stopped) -> Recorded:
         RequestError: it is no run, or its description is damaged.
     """
     run = RunDirectory.open(path)
-    curves, past = Curves(), Curves()
+    curves, past = RunCurves(), RunCurves()
     for ancestor, last_step in lineage(run):
         _read_curves(past, ancestor.path, smoothed, stopped, last_step)
     _read_curves(curves, path, smoothed, stopped)
     changes = tuple(_changes(run))
     summary = summarise(run)
     progress = _progress(run, summary, curves, changes)
-    return Recorded(
+    return RunHistory(
         run=run,
         summary=summary,
         curves=curves,
         past=past,
         changes=changes,
-        notes=notes_of(run.journal()),
+        notes=journal_entries(run.journal()),
         reward_threshold=_threshold(run),
         progress=progress,
         outcome=_outcome(run, summary, progress),
     )
 
 
-def read_past(checkpoint: Path, smoothed: int, stopped: Stopped) -> Curves:
+def read_parent_curves(checkpoint: Path, smoothed: int, stopped: Stopped) -> RunCurves:
     """Read what came before a checkpoint: the curves of its run and of that one's ancestors.
 
     Empty if the checkpoint does not lie in a run.
@@ -126,7 +126,7 @@ def read_past(checkpoint: Path, smoothed: int, stopped: Stopped) -> Curves:
     Raises:
         RequestError: the checkpoint cannot be read.
     """
-    reached, past = read_header(checkpoint).counters.env_steps, Curves()
+    reached, past = read_header(checkpoint).counters.env_steps, RunCurves()
     try:
         run = RunDirectory.open(checkpoint.parent.parent)
     except RequestError:
@@ -136,16 +136,16 @@ def read_past(checkpoint: Path, smoothed: int, stopped: Stopped) -> Curves:
     return past
 
 
-def notes_of(entries: Iterable[dict[str, Any]]) -> tuple[Note, ...]:
+def journal_entries(entries: Iterable[dict[str, Any]]) -> tuple[JournalEntry, ...]:
     """Return the lines of a journal that are no changes of settings."""
     return tuple(
-        Note(entry["step"], entry["event"], str(entry.get("time")))
+        JournalEntry(entry["step"], entry["event"], str(entry.get("time")))
         for entry in entries
         if "field" not in entry
     )
 
 
-def latest_notes(run: Path) -> tuple[Note, ...]:
+def latest_entries(run: Path) -> tuple[JournalEntry, ...]:
     """Return what was noted last in a run's journal, reading its end only."""
     try:
         with (run / "journal.jsonl").open("rb") as file:
@@ -153,7 +153,7 @@ def latest_notes(run: Path) -> tuple[Note, ...]:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return ()
-    return notes_of(entry for entry in map(journal.parse, text.split("\n")) if entry)
+    return journal_entries(entry for entry in map(journal.parse, text.split("\n")) if entry)
 
 
 def _threshold(run: RunDirectory) -> float | None:
@@ -181,7 +181,7 @@ def lineage(run: RunDirectory) -> list[tuple[RunDirectory, int]]:
 
 
 def _read_curves(
-    curves: Curves, path: Path, smoothed: int, stopped: Stopped, last_step: float = np.inf
+    curves: RunCurves, path: Path, smoothed: int, stopped: Stopped, last_step: float = np.inf
 ) -> None:
     """Append what a run's tables hold, up to a step."""
 
@@ -230,7 +230,7 @@ def _running_mean(values: Numbers, count: int) -> Numbers:
     return means
 
 
-def _changes(run: RunDirectory) -> list[Change]:
+def _changes(run: RunDirectory) -> list[RecordedChange]:
     known = {name for name, _ in specs(Tunables)}
     found = []
     for entry in run.journal():
@@ -241,7 +241,7 @@ def _changes(run: RunDirectory) -> list[Change]:
             continue
         if name in known:
             time = _seconds(entry.get("time"))
-            found.append(Change(env_steps=step, name=name, time=time, **values))
+            found.append(RecordedChange(env_steps=step, name=name, time=time, **values))
     return found
 
 
@@ -253,7 +253,7 @@ def _seconds(time: object) -> float:
 
 
 def _progress(
-    run: RunDirectory, summary: Summary, curves: Curves, changes: tuple[Change, ...]
+    run: RunDirectory, summary: RunSummary, curves: RunCurves, changes: tuple[RecordedChange, ...]
 ) -> events.Progress:
     tunables = run.first_tunables
     for change in changes:
@@ -279,7 +279,7 @@ def _progress(
 
 
 def _outcome(
-    run: RunDirectory, summary: Summary, progress: events.Progress
+    run: RunDirectory, summary: RunSummary, progress: events.Progress
 ) -> events.Ended | events.Failed | None:
     stopped = _ENDINGS.get(summary.state)
     if stopped is None:

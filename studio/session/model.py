@@ -13,10 +13,10 @@ from studio.session.history import (
     EPISODES,
     EVALUATIONS,
     SMOOTHED_EPISODES,
-    Curves,
-    Note,
-    Recorded,
-    latest_notes,
+    JournalEntry,
+    RunCurves,
+    RunHistory,
+    latest_entries,
 )
 from studio.session.markers import Marker
 from studio.session.series import Series
@@ -47,7 +47,7 @@ class RunModel(QObject):
         self._gesture.setSingleShot(True)
         self._gesture.setInterval(_SETTLED_MS)
         self._gesture.timeout.connect(self._say_changes)
-        self._awaited_past: Curves | None = None
+        self._awaited_past: RunCurves | None = None
         self._reset()
 
     def _reset(self) -> None:
@@ -59,10 +59,10 @@ class RunModel(QObject):
         self.training = Series(events.TRAINING_COLUMNS)
         self.evaluations = Series(EVALUATIONS)
         self.reward_threshold: float | None = None
-        self.past: Curves | None = None
+        self.past: RunCurves | None = None
         """What the run was branched from, if that is known."""
         self.markers: list[Marker] = []
-        self.notes: list[Note] = []
+        self.notes: list[JournalEntry] = []
         self._revision = 0
         self.outcome: events.Ended | events.Failed | None = None
         self._unsaid: dict[int, Marker] = {}
@@ -79,7 +79,7 @@ class RunModel(QObject):
             return None
         return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
 
-    def show_recorded(self, recorded: Recorded) -> None:
+    def show_recorded(self, recorded: RunHistory) -> None:
         """Show a run as its files tell it, in place of the one on show."""
         self._reset()
         self.run, self.config = recorded.run.path, recorded.run.config
@@ -95,7 +95,7 @@ class RunModel(QObject):
         self.run_opened.emit(recorded)
         self.curves_changed.emit()
 
-    def expect_branch(self, past: Curves) -> None:
+    def expect_branch(self, past: RunCurves) -> None:
         """Take what came before the branch that is about to begin, to be shown dimmed."""
         self._awaited_past = past
 
@@ -166,7 +166,7 @@ class RunModel(QObject):
         """Take in what was written down of pauses and the like since the last look."""
         if self.run is not None:
             known = set(self.notes)
-            self.notes += [each for each in latest_notes(self.run) if each not in known]
+            self.notes += [each for each in latest_entries(self.run) if each not in known]
 
     def _on_progress(self, event: events.Progress) -> None:
         before, self.progress = self.progress, event

@@ -9,7 +9,7 @@ from td3core.config import RunConfig
 from td3core.runs import disk_usage
 
 
-class DiskLine(QLabel):
+class DiskLabel(QLabel):
     """A sentence or two; in the colour of warnings once the room is short."""
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class DiskLine(QLabel):
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setToolTip(
-            "At the end of the run. The replay memory is what lets a run go on exactly where it"
+            "At the end of the run. The replay buffer is what lets a run go on exactly where it"
             " was; Advanced has the settings that make this less."
         )
         self.show_nothing()
@@ -34,7 +34,7 @@ class DiskLine(QLabel):
         if sizes is None:
             self.show_nothing()
             return
-        memory = disk_usage.memory_bytes(config, *sizes)
+        memory = disk_usage.buffer_bytes(config, *sizes)
         one, count = (
             disk_usage.checkpoint_bytes(config, *sizes),
             disk_usage.checkpoint_count(config),
@@ -45,7 +45,7 @@ class DiskLine(QLabel):
             else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
         )
         text = (
-            f"On disk: replay memory {_amount(memory) if memory else '0'},"
+            f"On disk: replay buffer {_amount(memory) if memory else '0'},"
             f" {agents} {_amount(one * count)}."
         )
         free = disk_usage.free_bytes(folder) if folder is not None else None

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.tasks.cli_process import Command
+from studio.tasks.cli_process import CliProcess
 
 _PATIENCE_MS = 120_000
 
 
-class EnvInquiry(QObject):
+class EnvQuery(QObject):
     """One question at a time, answered by ``td3-studio check``; a new one drops the one before."""
 
     answered = Signal(object)
@@ -17,7 +17,7 @@ class EnvInquiry(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._command = Command(self)
+        self._command = CliProcess(self)
         self._command.answered.connect(self._on_answered)
         self._command.refused.connect(self._on_refused)
         self._command.not_started.connect(self._on_not_started)

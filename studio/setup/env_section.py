@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from studio.setup.env_check_dialog import EnvCheckDialog
 from studio.setup.env_picker import EnvPicker, facts_in_words
-from studio.setup.env_query import EnvInquiry
+from studio.setup.env_query import EnvQuery
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 from td3core.envs.catalogue import find_known
@@ -45,7 +45,7 @@ class EnvSection(QWidget):
         self.facts.setProperty("role", "muted")
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
-        self._check, self._look = EnvInquiry(self), EnvInquiry(self)
+        self._check, self._look = EnvQuery(self), EnvQuery(self)
         self._asked = _NOTHING
         self._sizes: dict[str, tuple[int, int]] = {}
         self._build()

@@ -8,7 +8,7 @@ from studio.widgets.labels import breakable, shortened
 _NEW = "Train starts a new run with them."
 
 
-class OriginNote(QLabel):
+class OriginLabel(QLabel):
     """Hidden while the settings are nobody's; ``values`` are all that the form says."""
 
     def __init__(self) -> None:

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.setup.disk_label import DiskLine
+from studio.setup.disk_label import DiskLabel
 from studio.setup.env_section import EnvSection
-from studio.setup.origin_label import OriginNote
+from studio.setup.origin_label import OriginLabel
 from studio.setup.preset_menu import PresetMenu
 from studio.theme.theme import Theme
 from studio.widgets.collapsible import Collapsible
@@ -75,7 +75,7 @@ class SetupPanel(QWidget):
         # A person's own preset may say anything.
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._runs_dir: Path | None = None
-        self.origin, self.disk = OriginNote(), DiskLine()
+        self.origin, self.disk = OriginLabel(), DiskLabel()
         self._fields = {
             name: make_field(name, known, default(name))
             for name, known in specs(RunConfig)

@@ -12,10 +12,10 @@ Work = Callable[[Callable[[object], None], Callable[[], bool]], None]
 """Called with ``say``, which hands something to the window, and ``stopped``, to be asked often."""
 
 
-class Errand(QObject):
+class BackgroundTask(QObject):
     """Does one piece of work at a time; a new one takes the place of one that is still going on.
 
-    All its signals arrive in the thread the errand lives in, and none from work that was stopped.
+    All its signals arrive in the thread the task lives in, and none from work that was stopped.
     """
 
     said = Signal(object)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 _END_MS = 2_000
 
 
-class Command(QObject):
+class CliProcess(QObject):
     """One command at a time; a new one drops the one before."""
 
     answered = Signal(object)

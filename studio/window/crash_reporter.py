@@ -76,7 +76,7 @@ class CrashDialog(QDialog):
         QGuiApplication.clipboard().setText(self._details)
 
 
-class CrashHook(QObject):
+class CrashReporter(QObject):
     """Shows what went wrong in the window instead of letting it die without a word.
 
     Whatever thread it happened in: what is shown is shown by the window's own.

@@ -30,7 +30,7 @@ _TITLES = {
 }
 
 
-class Panels(QObject):
+class Docks(QObject):
     """The docks of a window."""
 
     def __init__(self, window: QMainWindow, contents: Mapping[str, QWidget]) -> None:

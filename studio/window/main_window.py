@@ -7,22 +7,22 @@ from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QColor, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QVBoxLayout, QWidget
 
-from studio.launch.launcher import GoingOn
+from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
 from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
-from studio.run_browser.panel import RunsBrowser
-from studio.session.controller import RunController, RunState
-from studio.session.history import Recorded
+from studio.run_browser.panel import RunBrowser
+from studio.session.controller import RunController, SessionState
+from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
-from studio.window.docks import Panels
-from studio.window.run_presenter import Parts, RunOnShow
-from studio.window.status_bar import StatusLine
+from studio.window.docks import Docks
+from studio.window.run_presenter import RunPresenter, WindowParts
+from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
@@ -50,16 +50,16 @@ class MainWindow(QMainWindow):
         self.replay = ReplayPane(runs_dir)
         self.banner = Banner()
         self.log = Log(theme)
-        self.runs = RunsBrowser(runs_dir, theme)
-        self.going_on = GoingOn(self.controller, self.model, runs_dir, self)
+        self.runs = RunBrowser(runs_dir, theme)
+        self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
         self.verify = VerifyDialog(self)
-        self.status = StatusLine(self.model, theme)
+        self.status = StatusBar(self.model, theme)
         self._lay_out()
         self._connect()
         self.setup.environment.show_remembered(_texts(settings.value(_OWN)))
         self.live.show_tunables(self.setup.chosen_tunables(), as_defaults=True)
-        self._on_state(RunState.IDLE)
-        self.panels.restore(settings)
+        self._on_state(SessionState.IDLE)
+        self.docks.restore(settings)
         self._dress(theme)
 
     def _lay_out(self) -> None:
@@ -76,8 +76,8 @@ class MainWindow(QMainWindow):
         setup, live = FormArea(self.setup), FormArea(self.live)
         self.setup.pointed_out.connect(setup.bring_into_view)
         rest = {"replay": self.replay, "log": self.log, "runs": self.runs}
-        self.panels = Panels(self, {"setup": setup, "live": live, **rest})
-        self.toolbar.set_panels(self.panels.menu)
+        self.docks = Docks(self, {"setup": setup, "live": live, **rest})
+        self.toolbar.set_panels(self.docks.menu)
 
     def _connect(self) -> None:
         for name, act in (
@@ -98,7 +98,7 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
         self.setup.environment.remembered_changed.connect(partial(self._settings.setValue, _OWN))
         self.live.tunables_edited.connect(self._tune)
-        parts = Parts(
+        parts = WindowParts(
             toolbar=self.toolbar,
             setup=self.setup,
             live=self.live,
@@ -106,7 +106,7 @@ class MainWindow(QMainWindow):
             runs=self.runs,
             banner=self.banner,
         )
-        RunOnShow(self.model, self.going_on, parts, self)
+        RunPresenter(self.model, self.launcher, parts, self)
         self._connect_runs()
 
     def _connect_runs(self) -> None:
@@ -115,20 +115,20 @@ class MainWindow(QMainWindow):
             self.live.refused,
             self.plots.message,
             self.runs.refused,
-            self.going_on.refused,
+            self.launcher.refused,
         ):
             refused.connect(partial(self.banner.show_message, "error"))
-        deeds = self.runs.deeds
-        deeds.opened.connect(self._show_recorded)
-        deeds.resume_requested.connect(self.going_on.resume)
-        deeds.repeat_requested.connect(self.going_on.repeat_changes)
-        deeds.verify_requested.connect(self.verify.check)
-        deeds.deleted.connect(self.replay.checkpoints.refresh_runs)
+        actions = self.runs.run_actions
+        actions.opened.connect(self._show_recorded)
+        actions.resume_requested.connect(self.launcher.resume)
+        actions.repeat_requested.connect(self.launcher.repeat_changes)
+        actions.verify_requested.connect(self.verify.check)
+        actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.runs.interrupted_found.connect(self._point_out_interrupted)
         self.runs.view.choice_changed.connect(self._offer_to_resume)
-        self.replay.checkpoints.branch_requested.connect(self.going_on.branch)
-        self.going_on.beginning.connect(self.banner.hide)
-        self.going_on.resuming.connect(self._show_recorded)
+        self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+        self.launcher.beginning.connect(self.banner.hide)
+        self.launcher.resuming.connect(self._show_recorded)
         self.banner.link_activated.connect(self._show_interrupted)
 
     # What a person does -------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
     def _resume(self) -> None:
         path = self._resumable()
         if path is not None:
-            self.going_on.resume(path)
+            self.launcher.resume(path)
 
     def _resumable(self) -> Path | None:
         """Return the run on show, or else the one chosen in the list, if none is going on."""
@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _pause_or_resume(self) -> None:
-        if self.controller.state is RunState.PAUSED:
+        if self.controller.state is SessionState.PAUSED:
             self.controller.unpause()
         else:
             self.controller.pause()
@@ -178,14 +178,14 @@ class MainWindow(QMainWindow):
         self.live.expect(names, self.controller.tune(wanted))
 
     @Slot(object)
-    def _show_recorded(self, recorded: Recorded) -> None:
+    def _show_recorded(self, recorded: RunHistory) -> None:
         self.model.show_recorded(recorded)
         self._offer_to_resume()
 
     @Slot()
     def show_runs(self) -> None:
         """Show the list of runs and let keys go there."""
-        self.panels.show_runs()
+        self.docks.show_runs()
         self.runs.view.setFocus()
 
     @Slot()
@@ -195,8 +195,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_or_hide_runs(self) -> None:
-        if self.panels.runs_seen:
-            self.panels.hide_runs()
+        if self.docks.runs_seen:
+            self.docks.hide_runs()
         else:
             self.show_runs()
 
@@ -207,8 +207,8 @@ class MainWindow(QMainWindow):
         self.banner.show_message("info", text, rich=True)
 
     @Slot(object)
-    def _on_state(self, state: RunState) -> None:
-        idle = state is RunState.IDLE
+    def _on_state(self, state: SessionState) -> None:
+        idle = state is SessionState.IDLE
         self.toolbar.show_state(state)
         self.setup.setEnabled(idle)
         self.live.set_running(not idle)
@@ -247,11 +247,11 @@ class MainWindow(QMainWindow):
         if self.controller.busy:
             event.ignore()
             return
-        self.panels.save(self._settings)
+        self.docks.save(self._settings)
         self.setup.environment.close_helpers()
         self.replay.close_player()
-        self.runs.close_errands()
-        self.going_on.stop()
+        self.runs.stop_tasks()
+        self.launcher.stop()
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.launch.launcher import GoingOn
+from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
-from studio.run_browser.panel import RunsBrowser
-from studio.session.history import Recorded
+from studio.run_browser.panel import RunBrowser
+from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.widgets.messages import Banner
@@ -18,29 +18,31 @@ from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.runs.directory import step_checkpoint
-from td3core.runs.metadata import read_notes
+from td3core.runs.metadata import read_label
 
 _SOFTER = "Branch with half the learning rates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class WindowParts:
     """What of the window tells something of a run."""
 
     toolbar: Toolbar
     setup: SetupPanel
     live: LivePanel
     replay: ReplayPane
-    runs: RunsBrowser
+    runs: RunBrowser
     banner: Banner
 
 
-class RunOnShow(QObject):
+class RunPresenter(QObject):
     """Hears what the run model says, and passes on what each part has to show of it."""
 
-    def __init__(self, model: RunModel, going_on: GoingOn, parts: Parts, parent: QObject) -> None:
+    def __init__(
+        self, model: RunModel, launcher: RunLauncher, parts: WindowParts, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._model, self._going_on, self._parts = model, going_on, parts
+        self._model, self._launcher, self._parts = model, launcher, parts
         model.run_started.connect(self._on_started)
         model.run_opened.connect(self._on_opened)
         model.run_ended.connect(self._on_ended)
@@ -53,7 +55,7 @@ class RunOnShow(QObject):
             told.connect(parts.runs.refresh_soon)
 
     @Slot(object)
-    def _on_opened(self, recorded: Recorded) -> None:
+    def _on_opened(self, recorded: RunHistory) -> None:
         parts, run = self._parts, recorded.run
         name = recorded.summary.name or run.path.name
         parts.banner.hide()
@@ -92,7 +94,7 @@ class RunOnShow(QObject):
             return
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:
-            softer = partial(self._going_on.branch_with_half_rates, saved)
+            softer = partial(self._launcher.branch_with_half_rates, saved)
             banner.show_message("error", event.message, event.details, (_SOFTER, softer))
             return
         hint = f" The agent as it was is kept in {saved.name}." if saved else ""
@@ -125,4 +127,4 @@ class RunOnShow(QObject):
 
 def _name_of(run: Path) -> str:
     """Return what a person calls a run, else the name of its folder."""
-    return read_notes(run).name or run.name
+    return read_label(run).name or run.name

@@ -4,19 +4,19 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
 
 from studio.formatting import format_duration
-from studio.session.controller import RunState
+from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.protocol.events import Ended, Failed
 
 
-class StatusLine(QStatusBar):
+class StatusBar(QStatusBar):
     """State, progress bar, step, episode, speed, time left and device."""
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model, self._theme = model, theme
-        self._state = RunState.IDLE
+        self._state = SessionState.IDLE
         self.setSizeGripEnabled(False)
         self._word = QLabel()
         self._word.setObjectName("status_state")
@@ -50,7 +50,7 @@ class StatusLine(QStatusBar):
         self._refresh()
 
     @Slot(object)
-    def show_state(self, state: RunState) -> None:
+    def show_state(self, state: SessionState) -> None:
         """Show what the controller's run is doing."""
         self._state = state
         self._refresh()
@@ -75,12 +75,12 @@ class StatusLine(QStatusBar):
             f"step {now.env_steps:,}",
             f"episode {now.episodes:,}",
         ]
-        if self._state is RunState.RUNNING:
+        if self._state is SessionState.RUNNING:
             parts.append(f"{now.steps_per_s:,.0f} steps/s")
             left = self._model.seconds_left
             if left is not None:
                 parts.append(f"{format_duration(left)} left")
-        elif self._state is RunState.IDLE:
+        elif self._state is SessionState.IDLE:
             parts.append(f"took {format_duration(now.wall_s)}")
             outcome = self._model.outcome
             if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
@@ -90,18 +90,18 @@ class StatusLine(QStatusBar):
     def _state_text(self) -> str:
         theme, state = self._theme, self._state
         text, colour = {
-            RunState.IDLE: ("ready", theme.muted),
-            RunState.STARTING: ("starting", theme.accent),
-            RunState.RUNNING: ("training", theme.good),
-            RunState.PAUSED: ("paused", theme.warn),
-            RunState.STOPPING: ("saving", theme.warn),
+            SessionState.IDLE: ("ready", theme.muted),
+            SessionState.STARTING: ("starting", theme.accent),
+            SessionState.RUNNING: ("training", theme.good),
+            SessionState.PAUSED: ("paused", theme.warn),
+            SessionState.STOPPING: ("saving", theme.warn),
         }[state]
         outcome = self._model.outcome
-        if state is RunState.IDLE and isinstance(outcome, Failed):
+        if state is SessionState.IDLE and isinstance(outcome, Failed):
             text, colour = "failed", theme.bad
-        elif state is RunState.IDLE and isinstance(outcome, Ended):
+        elif state is SessionState.IDLE and isinstance(outcome, Ended):
             text = "finished" if outcome.stopped == "finished" else "stopped"
             colour = theme.good
-        if state is RunState.RUNNING and self._model.progress is not None:
+        if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return f'<span style="color:{colour}">●</span> {text}'

@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton
 
-from studio.session.controller import RunState
+from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_tip
 
@@ -104,15 +104,15 @@ class Toolbar(QToolBar):
         self.action("resume").setEnabled(run is not None)
         self._explain("resume", f"Go on with {run.name} where it was left" if run else _RESUME)
 
-    def show_state(self, state: RunState) -> None:
+    def show_state(self, state: SessionState) -> None:
         """Offer what can be done in a state of the run."""
-        steerable = state in (RunState.RUNNING, RunState.PAUSED)
-        self._paused = state is RunState.PAUSED
-        self.action("train").setEnabled(state is RunState.IDLE)
+        steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
+        self._paused = state is SessionState.PAUSED
+        self.action("train").setEnabled(state is SessionState.IDLE)
         self.action("pause").setEnabled(steerable)
         self.action("pause").setText("Continue" if self._paused else "Pause")
         self._explain("pause", "Let the run go on" if self._paused else self._entry("pause").tip)
-        self.action("stop").setEnabled(steerable or state is RunState.STARTING)
+        self.action("stop").setEnabled(steerable or state is SessionState.STARTING)
         self.action("save").setEnabled(steerable)
         self._show_icons()
 

@@ -1,6 +1,6 @@
-"""The replay memory once more, on the device that learns from it: no batch has to be sent there.
+"""The replay buffer once more, on the device that learns from it: no batch has to be sent there.
 
-The memory of the run stays the owner. What is drawn is drawn here as it is there, so that a run
+The buffer of the run stays the owner. What is drawn is drawn here as it is there, so that a run
 learns from the same transitions either way.
 """
 
@@ -14,35 +14,35 @@ _LARGEST_SHARE = 0.5
 """Of the memory that is free on a graphics processor; networks and others need some too."""
 
 
-def fits(memory: ReplayBuffer, device: torch.device) -> bool:
-    """Say whether a device has room for all rows of a replay memory."""
+def fits(buffer: ReplayBuffer, device: torch.device) -> bool:
+    """Say whether a device has room for all rows of a replay buffer."""
     if device.type != "cuda":
         return False
     free, _ = torch.cuda.mem_get_info(device)
-    return memory.rows.nbytes <= _LARGEST_SHARE * free
+    return buffer.rows.nbytes <= _LARGEST_SHARE * free
 
 
-class DeviceMemory:
-    """The rows of a replay memory on a device, brought up to date before each draw."""
+class DeviceBuffer:
+    """The rows of a replay buffer on a device, brought up to date before each draw."""
 
-    def __init__(self, memory: ReplayBuffer, device: torch.device) -> None:
-        self._memory = memory
-        self._rows = torch.zeros(memory.rows.shape, dtype=torch.float32, device=device)
+    def __init__(self, buffer: ReplayBuffer, device: torch.device) -> None:
+        self._buffer = buffer
+        self._rows = torch.zeros(buffer.rows.shape, dtype=torch.float32, device=device)
         self._copied = 0
         """Transitions that had been stored when this was last brought up to date."""
 
     def sample(self, source: np.random.Generator, count: int) -> Batch[Tensor]:
-        """Draw ``count`` stored transitions, the same that the memory itself would return."""
+        """Draw ``count`` stored transitions, the same that the buffer itself would return."""
         self._catch_up()
-        rows = torch.from_numpy(self._memory.draw(source, count))
-        return self._memory.columns(self._rows[rows.to(self._rows.device)])
+        rows = torch.from_numpy(self._buffer.draw(source, count))
+        return self._buffer.columns(self._rows[rows.to(self._rows.device)])
 
     def _catch_up(self) -> None:
-        stored, ring = self._memory.stored, len(self._memory.rows)
+        stored, ring = self._buffer.stored, len(self._buffer.rows)
         first = max(self._copied, stored - ring)
         while first < stored:
             begin = first % ring
             end = min(begin + stored - first, ring)
-            self._rows[begin:end] = torch.from_numpy(self._memory.rows[begin:end])
+            self._rows[begin:end] = torch.from_numpy(self._buffer.rows[begin:end])
             first += end - begin
         self._copied = stored

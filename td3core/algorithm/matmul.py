@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-USUAL, OTHER = "MKL", "oneDNN"
+MKL, ONEDNN = "MKL", "oneDNN"
 
-_FLAG = {USUAL: "none", OTHER: "bf16"}
+_FLAG = {MKL: "none", ONEDNN: "bf16"}
 
 CLEARLY_FASTER = 1.3
 """The other product has to win by this factor: a close race would be decided by chance, and two
 runs with the same seed would differ in their last bits."""
 
-MOST_ERROR = 4.0
+MAX_ERROR_RATIO = 4.0
 """The other product's error may be this many times the usual one's. Rounding to bf16 makes it
 thousands."""
 
@@ -36,27 +36,27 @@ def use(name: str) -> None:
 
 def choose(batch: int, width: int) -> str:
     """Use the fastest exact product for (batch, width) times (width, width); return its name."""
-    use(USUAL)
+    use(MKL)
     both = torch._C.has_mkl and torch._C._has_mkldnn
     if not both or min(batch, width) < _SMALLEST:
-        return USUAL
+        return MKL
     batch, width = min(batch, _LARGEST), min(width, _LARGEST)
     source = torch.Generator().manual_seed(0)
     a, b = (torch.randn(n, width, generator=source) for n in (batch, width))
-    if torch.equal(_product(USUAL, a, b), _product(OTHER, a, b)):
-        chosen = USUAL  # This processor has but one.
+    if torch.equal(_product(MKL, a, b), _product(ONEDNN, a, b)):
+        chosen = MKL  # This processor has but one.
     else:
         # Of many single products the quickest: whatever else runs here interrupts some, not all.
-        rounds = [(_seconds(USUAL, a, b), _seconds(OTHER, a, b)) for _ in range(_ROUNDS)]
+        rounds = [(_seconds(MKL, a, b), _seconds(ONEDNN, a, b)) for _ in range(_ROUNDS)]
         usual, other = (min(times) for times in zip(*rounds, strict=True))
         faster = usual > CLEARLY_FASTER * other
-        exact = faster and _error(OTHER, a, b) <= MOST_ERROR * _error(USUAL, a, b)
-        chosen = OTHER if exact else USUAL
+        exact = faster and _error(ONEDNN, a, b) <= MAX_ERROR_RATIO * _error(MKL, a, b)
+        chosen = ONEDNN if exact else MKL
     use(chosen)
     return chosen
 
 
-def circumstances(threads: int) -> dict[str, str]:
+def numerics_info(threads: int) -> dict[str, str]:
     """Return what the last bits of a result depend on, beside settings and code."""
     return {
         "torch": torch.__version__,

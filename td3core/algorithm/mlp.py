@@ -1,8 +1,8 @@
 """Multilayer perceptrons with explicit forward and backward passes, on flat parameter vectors.
 
-The twin critics are one :class:`Weights` with two members: every product does both at once, and
-optimiser and target averaging each touch one vector instead of a dozen tensors. All arrays a pass
-needs are made once, so that an update allocates nothing.
+The twin critics are one :class:`MLPParameters` with two members: every product does both at once,
+and optimiser and target averaging each touch one vector instead of a dozen tensors. All arrays a
+pass needs are made once, so that an update allocates nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _relu_backward = torch.ops.aten.threshold_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-class Weights:
+class MLPParameters:
     """Weights and biases of ``members`` equal perceptrons, side by side in one flat vector.
 
     ``layers`` holds, from input to output, views (members, out, in) and (members, 1, out) of
@@ -48,10 +48,10 @@ class Weights:
                 for part in (weight[member], bias[member, 0]):
                     part.copy_(torch.from_numpy(source.uniform(-bound, bound, tuple(part.shape))))
 
-    def like(self, flat: Tensor | None = None) -> "Weights":
+    def like(self, flat: Tensor | None = None) -> "MLPParameters":
         """Return the same layers over another vector, or over zeros."""
         empty = torch.zeros_like(self.flat) if flat is None else flat
-        return Weights(self.members, self.widths, empty)
+        return MLPParameters(self.members, self.widths, empty)
 
     def named(self, *names: str) -> Iterator[tuple[str, Tensor]]:
         """Yield ``name.layer.weight`` (out, in) and ``name.layer.bias`` (out,) of each member."""
@@ -61,21 +61,21 @@ class Weights:
                 yield f"{name}.{i}.bias", bias[member, 0]
 
 
-class Pass:
+class MLPPass:
     """The way of one batch size through a network and back: h ← f(W h + b), f none at the end.
 
     With ``members`` below that of the weights only the first so many take part.
     """
 
     def __init__(
-        self, weights: Weights, activation: str, batch: int, members: int | None = None
+        self, weights: MLPParameters, activation: str, batch: int, members: int | None = None
     ) -> None:
         self.members = members or weights.members
         self._layers = [(w[: self.members], b[: self.members]) for w, b in weights.layers]
         self._relu = activation == "relu"
         make = weights.flat.new_empty
         self._outputs = [make(self.members, batch, w.shape[1]) for w, _ in self._layers]
-        self._slopes = [torch.empty_like(output) for output in self._outputs[:-1]]
+        self._grads = [torch.empty_like(output) for output in self._outputs[:-1]]
         self._inputs: list[Tensor] = []
 
     def forward(self, x: Tensor) -> Tensor:
@@ -88,29 +88,30 @@ class Pass:
                 x = torch.relu_(x) if self._relu else torch.tanh_(x)
         return x
 
-    def backward(self, slope: Tensor, gradient: Weights) -> None:
-        """Fill in ∂L/∂W = slopeᵀ h and ∂L/∂b = Σ slope, from slope = ∂L/∂output."""
+    def backward(self, grad_output: Tensor, gradient: MLPParameters) -> None:
+        """Fill in ∂L/∂W = slopeᵀ h and ∂L/∂b = Σ grad_output, from grad_output = ∂L/∂output."""
         for i in reversed(range(len(self._layers))):
             weight_gradient, bias_gradient = gradient.layers[i]
-            torch.bmm(slope.mT, self._inputs[i], out=weight_gradient)
-            torch.sum(slope, 1, keepdim=True, out=bias_gradient)
+            torch.bmm(grad_output.mT, self._inputs[i], out=weight_gradient)
+            torch.sum(grad_output, 1, keepdim=True, out=bias_gradient)
             if i > 0:
-                slope = self._down(i, slope)
+                grad_output = self._backprop_layer(i, grad_output)
 
-    def slope_of_input(self, slope: Tensor, columns: slice) -> Tensor:
+    def input_gradient(self, grad_output: Tensor, columns: slice) -> Tensor:
         """Return ∂L/∂input (members, batch, columns), without any gradient of the weights."""
         for i in reversed(range(1, len(self._layers))):
-            slope = self._down(i, slope)
-        return torch.bmm(slope, self._layers[0][0][..., columns])
+            grad_output = self._backprop_layer(i, grad_output)
+        return torch.bmm(grad_output, self._layers[0][0][..., columns])
 
-    def _down(self, i: int, slope: Tensor) -> Tensor:
+    def _backprop_layer(self, i: int, grad_output: Tensor) -> Tensor:
         """Carry ∂L/∂(output of layer i) down to that of the layer below, before its f."""
         weight, _ = self._layers[i]
-        h, below = self._inputs[i], self._slopes[i - 1]
+        h, below = self._inputs[i], self._grads[i - 1]
         if weight.shape[1] == 1:
-            torch.mul(slope, weight, out=below)  # an outer product; three times faster than bmm
+            # An outer product: three times faster than bmm.
+            torch.mul(grad_output, weight, out=below)
         else:
-            torch.bmm(slope, weight, out=below)
+            torch.bmm(grad_output, weight, out=below)
         if self._relu:
             return _relu_backward(below, h, 0, grad_input=below)  # type: ignore[no-any-return]
         return _tanh_backward(below, h, grad_input=below)  # type: ignore[no-any-return]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.algorithm.cuda_graphs import Graphs
-from td3core.algorithm.train_state import Learner
-from td3core.algorithm.update_metrics import Tally
-from td3core.algorithm.workspace import Work
+from td3core.algorithm.train_state import TrainState
+from td3core.algorithm.update_metrics import UpdateMetrics
+from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables
@@ -36,19 +36,19 @@ class TD3:
         names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
         actor = (obs_dim, *config.actor_hidden, act_dim)
         critic = (obs_dim + act_dim, *config.critic_hidden, 1)
-        self.actor = Learner(("actor",), actor, source, device)
-        self.critics = Learner(names, critic, source, device)
+        self.actor = TrainState(("actor",), actor, source, device)
+        self.critics = TrainState(names, critic, source, device)
         # Where the networks are elsewhere, the acting side has a copy of the actor.
         self._acting = self.actor.online
         if self._acting.flat.is_cuda:
             self._acting = self._acting.like(self._acting.flat.cpu())
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
-        self._work = Work(config, self.actor, self.critics, tunables.batch_size)
+        self._workspace = UpdateWorkspace(config, self.actor, self.critics, tunables.batch_size)
         live = torch.zeros(4, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._tally = Tally(len(names), device)
+        self._metrics = UpdateMetrics(len(names), device)
         self._graphs = Graphs(self._improve) if live.is_cuda else None
         self.apply(tunables)
 
@@ -87,7 +87,7 @@ class TD3:
             self._improve(moves_actor)
         else:
             self._graphs.replay(moves_actor, self._tensors)
-        self._tally.count(moves_actor)
+        self._metrics.count(moves_actor)
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
 
@@ -103,7 +103,7 @@ class TD3:
 
         ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
         """
-        w = self._work
+        w = self._workspace
         noise = w.next_action.mul_(self._sigma).clamp_(-self._clip, self._clip)
         noise.add_(torch.tanh_(w.actor_target.forward(w.next_obs)[0])).clamp_(-1.0, 1.0)
         smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0)
@@ -111,44 +111,53 @@ class TD3:
 
     def _update_critics(self, y: Tensor) -> None:
         """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
-        w = self._work
+        w = self._workspace
         q = w.critics.forward(w.pair)
         error = q - y
         w.critics.backward(error * (2.0 / len(y)), self.critics.gradient)
         self.critics.step()
-        self._tally.add_critics(q, y, error)
+        self._metrics.add_critics(q, y, error)
 
     def _update_actor(self) -> None:
         """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient."""
-        w = self._work
+        w = self._workspace
         w.own_obs.copy_(w.obs)
         action = torch.tanh(w.actor.forward(w.own_obs)[0], out=w.own_action)
         q1 = w.q1.forward(w.own_pair)
-        slope = w.q1.slope_of_input(torch.full_like(q1, -1.0 / len(action)), columns=w.actions)
-        w.actor.backward(slope * (1.0 - action.square()), self.actor.gradient)
+        grad_output = w.q1.input_gradient(
+            torch.full_like(q1, -1.0 / len(action)), columns=w.actions
+        )
+        w.actor.backward(grad_output * (1.0 - action.square()), self.actor.gradient)
         self.actor.step()
-        self._tally.add_actor(q1)
+        self._metrics.add_actor(q1)
 
     def _load(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
-        if len(batch.reward) != self._work.size:
-            self._work = Work(self._config, self.actor, self.critics, len(batch.reward))
+        if len(batch.reward) != self._workspace.size:
+            self._workspace = UpdateWorkspace(
+                self._config, self.actor, self.critics, len(batch.reward)
+            )
             self._graphs = Graphs(self._improve) if self._graphs else None
         noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
-        self._work.load(batch, noise)
+        self._workspace.load(batch, noise)
 
     def _tensors(self) -> list[Tensor]:
         """Return everything that an update changes."""
-        return [*self.actor.tensors(), *self.critics.tensors(), self._tally.sums, self._work.rows]
+        return [
+            *self.actor.tensors(),
+            *self.critics.tensors(),
+            self._metrics.sums,
+            self._workspace.rows,
+        ]
 
     # What it says, and what is saved of it --------------------------------------------------------
 
     def take_metrics(self) -> NDArray[np.float64] | None:
         """Return means over the updates since the last call, in the order of ``METRICS``."""
-        return self._tally.take()
+        return self._metrics.take()
 
     def tally(self) -> dict[str, NDArray[np.generic]]:
         """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
-        return self._tally.state()
+        return self._metrics.state()
 
     def unsound_network(self) -> str | None:
         """Return the name of a network with a weight that is not a finite number, if any."""
@@ -157,7 +166,7 @@ class TD3:
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Return copies of networks, targets, moments, the generator and the pending metrics."""
         smoothing = {"generator.smoothing": generator_state(self._smoothing)}
-        return self.actor.state() | self.critics.state() | smoothing | self._tally.state()
+        return self.actor.state() | self.critics.state() | smoothing | self._metrics.state()
 
     def load_state(self, arrays: Mapping[str, NDArray[np.generic]], updates: int) -> None:
         """Put everything back that :meth:`state` returned, and the update counter."""
@@ -165,5 +174,5 @@ class TD3:
         self.critics.load_state(arrays)
         self._acting.flat.copy_(self.actor.online.flat)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
-        self._tally.load_state(arrays)
+        self._metrics.load_state(arrays)
         self.updates = updates

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim.adam import adam
 
-from td3core.algorithm.mlp import Weights
+from td3core.algorithm.mlp import MLPParameters
 from td3core.arrays import Arrays
 
 
-class Learner:
+class TrainState:
     """Online weights, their target, their gradient, and the moments of Adam.
 
     ``names`` are those of the members in a checkpoint: ``actor``, or ``critic1`` and ``critic2``.
@@ -26,7 +26,7 @@ class Learner:
         device: torch.device,
     ) -> None:
         self.names = tuple(names)
-        self.online = Weights(len(names), widths, device=device)
+        self.online = MLPParameters(len(names), widths, device=device)
         self.online.draw(source)
         self.target = self.online.like(self.online.flat.clone())
         self.gradient = self.online.like()
@@ -89,6 +89,6 @@ class Learner:
         optimizer = f"{self.names[0].rstrip('1')}_adam"
         yield f"{optimizer}.step", self._step
         for moment in ("exp_avg", "exp_avg_sq"):
-            weights: Weights = getattr(self, f"_{moment}")
+            weights: MLPParameters = getattr(self, f"_{moment}")
             for name, part in weights.named(*self.names):
                 yield f"{optimizer}.{name}.{moment}", part

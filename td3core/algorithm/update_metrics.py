@@ -11,7 +11,7 @@ from torch import Tensor
 from td3core.protocol.events import METRICS
 
 
-class Tally:
+class UpdateMetrics:
     """Means of ``METRICS``, kept as tensors: reading a number out of each update stalls it."""
 
     def __init__(self, critics: int, device: torch.device) -> None:

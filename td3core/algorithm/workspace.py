@@ -3,21 +3,23 @@
 import torch
 from torch import Tensor
 
-from td3core.algorithm.mlp import Pass
-from td3core.algorithm.train_state import Learner
+from td3core.algorithm.mlp import MLPPass
+from td3core.algorithm.train_state import TrainState
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig
 
 
-class Work:
+class UpdateWorkspace:
     """The transitions of an update, for batches of one size, and the passes over them.
 
     A row holds s, a, s', N(0, 1), r, terminated. The noise becomes the target's action ã, so that
     (s, a) and (s', ã) stand side by side, as the critics take them.
     """
 
-    def __init__(self, config: RunConfig, actor: Learner, critics: Learner, size: int) -> None:
+    def __init__(
+        self, config: RunConfig, actor: TrainState, critics: TrainState, size: int
+    ) -> None:
         self.size = size
         obs, act = actor.online.widths[0], actor.online.widths[-1]
         self.rows = actor.online.flat.new_zeros(size, 2 * (obs + act) + 2)
@@ -30,11 +32,11 @@ class Work:
         self.obs = self.pair[:, :obs]
         self.next_obs, self.next_action = torch.split(self.next_pair, [obs, act], 1)
         self.own_obs, self.own_action = torch.split(self.own_pair, [obs, act], 1)
-        self.actor = Pass(actor.online, config.actor_activation, size)
-        self.actor_target = Pass(actor.target, config.actor_activation, size)
-        self.critics = Pass(critics.online, config.critic_activation, size)
-        self.critic_targets = Pass(critics.target, config.critic_activation, size)
-        self.q1 = Pass(critics.online, config.critic_activation, size, members=1)
+        self.actor = MLPPass(actor.online, config.actor_activation, size)
+        self.actor_target = MLPPass(actor.target, config.actor_activation, size)
+        self.critics = MLPPass(critics.online, config.critic_activation, size)
+        self.critic_targets = MLPPass(critics.target, config.critic_activation, size)
+        self.q1 = MLPPass(critics.online, config.critic_activation, size, members=1)
 
     def load(self, batch: Batch[Floats] | Batch[Tensor], noise: Floats) -> None:
         """Take in a batch, and N(0, 1) noise of the shape of its actions."""

@@ -1,4 +1,4 @@
-"""The replay memory of a run on disk: an image of its ring, of which only what is new is written.
+"""The replay buffer of a run on disk: an image of its ring, of which only what is new is written.
 
 A checkpoint needs the transitions it was learning from. They lie in one file beside it, written
 just before it. What an older checkpoint still counts on is not touched by that as long as no more
@@ -24,13 +24,13 @@ BLOCK = 1024
 Sums = NDArray[np.uint32]
 
 
-class MemoryFile:
-    """Writes a replay memory to its file, and reads it back."""
+class BufferFile:
+    """Writes a replay buffer to its file, and reads it back."""
 
-    def __init__(self, path: Path, memory: ReplayBuffer) -> None:
-        self._path, self._memory = path, memory
+    def __init__(self, path: Path, buffer: ReplayBuffer) -> None:
+        self._path, self._buffer = path, buffer
         self._written, self._named = 0, False
-        self._sums: Sums = np.zeros(-(-len(memory.rows) // BLOCK), np.uint32)
+        self._sums: Sums = np.zeros(-(-len(buffer.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
         """Write what was stored since the last time; return check sums.
@@ -40,41 +40,41 @@ class MemoryFile:
         Raises:
             OSError: the file cannot be written; what it held of older transitions still counts.
         """
-        memory, ring = self._memory, len(self._memory.rows)
-        first = max(self._written, memory.stored - ring)
-        if first < memory.stored:
-            begin, end = first % ring, (memory.stored - 1) % ring + 1
+        buffer, ring = self._buffer, len(self._buffer.rows)
+        first = max(self._written, buffer.stored - ring)
+        if first < buffer.stored:
+            begin, end = first % ring, (buffer.stored - 1) % ring + 1
             stretches = [(begin, end)] if begin < end else [(begin, ring), (0, end)]
             self._write(stretches)
             for stretch in stretches:
                 self._sum_up(*stretch)
-            self._written = memory.stored
+            self._written = buffer.stored
         _, edges = self._sampled()
         return np.append(self._sums, edges).astype(np.uint32)
 
     def load(self, stored: int, sums: Sums) -> None:
-        """Fill the memory with the transitions it held when ``stored`` had been added.
+        """Fill the buffer with the transitions it held when ``stored`` had been added.
 
         Raises:
             RequestError: the file is missing, too short, or not what it was then.
         """
-        memory, ring = self._memory, len(self._memory.rows)
+        buffer, ring = self._buffer, len(self._buffer.rows)
         filled = min(stored, ring)
-        wanted = filled * memory.rows.shape[1] * memory.rows.itemsize
+        wanted = filled * buffer.rows.shape[1] * buffer.rows.itemsize
         try:
             # Without a transition yet there may be no file.
             with self._path.open("rb") if filled else contextlib.nullcontext() as file:
-                if file is not None and file.readinto(_bytes_of(memory.rows[:filled])) != wanted:
+                if file is not None and file.readinto(_bytes_of(buffer.rows[:filled])) != wanted:
                     raise RequestError(f"{self._path.name} is shorter than it was.")
         except OSError as problem:
             reason = problem.strerror or str(problem)
             raise RequestError(f"{self._path.name} cannot be read: {reason}.") from problem
-        memory.stored = stored
+        buffer.stored = stored
         self._check(sums)
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)
 
     def _write(self, stretches: list[tuple[int, int]]) -> None:
-        rows = self._memory.rows
+        rows = self._buffer.rows
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(self._path, flags, 0o644), "r+b", buffering=0) as file:
             for begin, end in stretches:
@@ -93,7 +93,7 @@ class MemoryFile:
             self._sums[block] = self._sum(block)
 
     def _sum(self, block: int) -> int:
-        return zlib.crc32(_bytes_of(self._memory.rows[block * BLOCK : (block + 1) * BLOCK]))
+        return zlib.crc32(_bytes_of(self._buffer.rows[block * BLOCK : (block + 1) * BLOCK]))
 
     def _check(self, sums: Sums) -> None:
         """Compare all rows that can be sampled; the others may have moved on."""
@@ -104,9 +104,9 @@ class MemoryFile:
 
     def _sampled(self) -> tuple[list[int], int]:
         """Return the blocks whose rows can all be sampled, and a check sum of the other rows."""
-        memory, ring = self._memory, len(self._memory.rows)
-        oldest, end = (memory.stored - memory.size) % ring, memory.stored % ring
-        wraps = memory.size > 0 and oldest >= end
+        buffer, ring = self._buffer, len(self._buffer.rows)
+        oldest, end = (buffer.stored - buffer.size) % ring, buffer.stored % ring
+        wraps = buffer.size > 0 and oldest >= end
         stretches = [(oldest, ring), (0, end)] if wraps else [(oldest, end)]
         whole, edges = list[int](), 0
         for first, last in stretches:
@@ -115,7 +115,7 @@ class MemoryFile:
                 if first <= begin and stop <= last:
                     whole.append(block)
                 else:
-                    rows = memory.rows[max(begin, first) : min(stop, last)]
+                    rows = buffer.rows[max(begin, first) : min(stop, last)]
                     edges = zlib.crc32(_bytes_of(rows), edges)
         return whole, edges
 

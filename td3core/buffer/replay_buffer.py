@@ -1,4 +1,4 @@
-"""The replay memory: float32, one packed row per transition."""
+"""The replay buffer: float32, one packed row per transition."""
 
 import math
 import os
@@ -24,7 +24,7 @@ A = TypeVar("A")
 """Rows of numbers: an array, or a tensor on the device that learns from them."""
 
 SLACK = 20_000
-"""Transitions the replay memory holds beyond its capacity, and so the most that may be added
+"""Transitions the replay buffer holds beyond its capacity, and so the most that may be added
 between two checkpoints; the last one is renewed in time. They take 4 MB for BipedalWalker."""
 
 
@@ -83,7 +83,7 @@ class ReplayBuffer:
     def draw(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
         """Draw where ``count`` stored transitions lie in ``rows``, uniformly, with replacement."""
         if not self.size:
-            raise ValueError("cannot sample from an empty replay memory")
+            raise ValueError("cannot sample from an empty replay buffer")
         drawn = source.integers(0, self.size, size=count)
         # The newest transition of that place in a ring of ``capacity`` rows.
         newest = self.stored - 1
@@ -98,7 +98,7 @@ class ReplayBuffer:
         """
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
-            raise IndexError("these transitions are not in the replay memory")
+            raise IndexError("these transitions are not in the replay buffer")
         return self.columns(self.rows[numbers % len(self.rows)]).action
 
     def columns(self, rows: A) -> Batch[A]:

@@ -22,7 +22,7 @@ from td3core.config import make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
 
@@ -30,6 +30,8 @@ SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
 _MOST_SHOWN = 9
+_FIELD_OF_KEY = {"fill_until": "no_updates_until"}
+"""Counters whose key in schema 1 is not the field's name."""
 
 # Whatever a damaged description makes Python say while it is read.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -97,12 +99,12 @@ def _meaning(header: Header) -> dict[str, Any]:
         "config": to_dict(header.config),
         "tunables": to_dict(header.tunables),
         "env": asdict(header.env),
-        "counters": asdict(header.counters),
+        "counters": _counters_by_key(header.counters),
         "evaluation": asdict(header.evaluation) if header.evaluation else None,
         "complete": header.complete,
         "created": header.created,
         "wall_s": header.wall_s,
-        "made_by": header.made_by,
+        "made_by": header.numerics,
     }
 
 
@@ -129,7 +131,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             complete=bool(meaning["complete"]),
             created=str(meaning["created"]),
             wall_s=_seconds(meaning.get("wall_s", 0.0)),
-            made_by={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
+            numerics={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
         raise RequestError(f"{path.name} has a damaged description: {brief(problem)}") from problem
@@ -148,11 +150,17 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
     return info
 
 
+def _counters_by_key(counters: Counters) -> dict[str, Any]:
+    keys = {name: key for key, name in _FIELD_OF_KEY.items()}
+    return {keys.get(name, name): value for name, value in asdict(counters).items()}
+
+
 def _counters(values: dict[str, Any]) -> Counters:
-    whole = {name: value for name, value in dict(values).items() if name != "exploration_noise"}
+    named = {_FIELD_OF_KEY.get(key, key): value for key, value in dict(values).items()}
+    whole = {name: value for name, value in named.items() if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
-    return Counters(**(values | {"exploration_noise": float(values["exploration_noise"])}))
+    return Counters(**(named | {"exploration_noise": float(named["exploration_noise"])}))
 
 
 def _seconds(value: Any) -> float:
@@ -161,14 +169,14 @@ def _seconds(value: Any) -> float:
     return float(value)
 
 
-def _evaluation(values: dict[str, Any] | None) -> Evaluation | None:
+def _evaluation(values: dict[str, Any] | None) -> EvaluationResult | None:
     if values is None:
         return None
     returns = tuple(float(value) for value in values["returns"])
     lengths = tuple(int(value) for value in values["lengths"])
     if not returns:
         raise ValueError("an evaluation without episodes")
-    return Evaluation(returns, lengths, int(values["seed"]))
+    return EvaluationResult(returns, lengths, int(values["seed"]))
 
 
 def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:

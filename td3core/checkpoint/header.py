@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
 from td3core.envs.info import EnvInfo
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 
@@ -22,11 +22,11 @@ class Counters:
     episodes: int = 0
     exploration_noise: float = 0.0
     stored: int = 0
-    """Transitions ever put into the replay memory."""
+    """Transitions ever put into the replay buffer."""
     changes: int = 0
     """Live changes that took effect at this very step."""
-    fill_until: int = 0
-    """Nothing is learnt before this step, where the replay memory had to be filled again."""
+    no_updates_until: int = 0
+    """Nothing is learnt before this step, where the replay buffer had to be filled again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,13 @@ class Header:
     tunables: Tunables
     env: EnvInfo
     counters: Counters
-    evaluation: Evaluation | None
+    evaluation: EvaluationResult | None
     complete: bool
     """False for an exported agent: only its networks, without what training on would need."""
     created: str
     wall_s: float = 0.0
     """Seconds the run had been going, pauses included, in all processes that took part."""
-    made_by: dict[str, str] = field(default_factory=dict)
+    numerics: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: version of torch, processor, threads, products."""
 
 

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 Kind = tuple[tuple[int, ...], str]
 
 
-def require_whole(saved: Checkpoint) -> None:
+def require_resumable(saved: Checkpoint) -> None:
     """Refuse a checkpoint that a run could not go on from.
 
     Raises:
@@ -82,7 +82,7 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
 def _counted_right(saved: Checkpoint) -> bool:
     """Say whether the counters and the places of the episodes could be those of a run."""
     counters, tensors = saved.header.counters, saved.tensors
-    counts = (counters.updates, counters.episodes, counters.fill_until, counters.changes)
+    counts = (counters.updates, counters.episodes, counters.no_updates_until, counters.changes)
     if max(counters.env_steps, *counts) > _LARGEST or counters.stored > counters.env_steps:
         return False
     whole, tallied = tensors["episodes.numbers"][:, :3], tensors["tally.counts"]

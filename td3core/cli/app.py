@@ -19,7 +19,7 @@ from td3core.errors import RequestError
 from td3core.exporters import weights
 
 if TYPE_CHECKING:
-    from td3core.evaluation.result import Evaluation
+    from td3core.evaluation.result import EvaluationResult
 
 WRONG_REQUEST = 2
 
@@ -175,7 +175,7 @@ def version_option(
 
 
 def _print_evaluation(
-    result: "Evaluation", threshold: float | None, as_json: bool, **more: Any
+    result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
 ) -> None:
     success, episodes = result.success(threshold), len(result.returns)
     if as_json:

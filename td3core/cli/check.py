@@ -11,7 +11,7 @@ from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
-    from td3core.envs.check import Report
+    from td3core.envs.check import CheckReport
 
 
 def check_command(
@@ -47,7 +47,7 @@ def check_command(
     return 1 if report.count(Level.ERROR) else 0
 
 
-def _plain(report: "Report") -> dict[str, Any]:
+def _plain(report: "CheckReport") -> dict[str, Any]:
     from td3core.envs.check import Level
 
     info = report.env
@@ -67,7 +67,7 @@ def _plain(report: "Report") -> dict[str, Any]:
     }
 
 
-def _tell(report: "Report") -> None:
+def _tell(report: "CheckReport") -> None:
     from td3core.envs.check import Level
 
     out = Console(highlight=False)

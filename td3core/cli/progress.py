@@ -17,7 +17,7 @@ def reached(event: events.Evaluated) -> str:
     return f", {event.success:.0%} reach {event.reward_threshold:g}"
 
 
-class Narrator:
+class ProgressReporter:
     """A ``report`` for :func:`td3core.training.launch.train` that writes to a console."""
 
     def __init__(self, console: Console) -> None:

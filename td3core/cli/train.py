@@ -156,11 +156,11 @@ def _conduct(
     begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]", *, as_json: bool
 ) -> int:
     """See a run through on the terminal; return the exit status."""
-    from td3core.cli.progress import Narrator
+    from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Failed
 
     control = Control()
-    with _interrupts_stop(control), Narrator(console) as narrator:
+    with _interrupts_stop(control), ProgressReporter(console) as narrator:
         outcome = begin(control, narrator)
     if isinstance(outcome, Failed):
         if outcome.request:

@@ -120,7 +120,7 @@ class Tunables:
         high=65_536,
         shown=(16, 1024),
         scale="log",
-        help="Transitions sampled uniformly from the replay memory for each update.",
+        help="Transitions sampled uniformly from the replay buffer for each update.",
     )
     updates_per_step: int = setting(
         1,
@@ -233,11 +233,11 @@ class RunConfig:
         unit="environment steps",
         low=0,
         high=1e9,
-        help="Uniform random actions before the first update, to fill the replay memory.",
+        help="Uniform random actions before the first update, to fill the replay buffer.",
     )
     buffer_size: int = setting(
         1_000_000,
-        label="Replay memory",
+        label="Replay buffer",
         unit="transitions",
         low=1,
         high=1e8,
@@ -330,8 +330,8 @@ class RunConfig:
     )
     keep_replay: bool = setting(
         True,
-        label="Keep replay memory",
-        help="The replay memory is kept on disk with the run, so that it can go on exactly where it"
+        label="Keep replay buffer",
+        help="The replay buffer is kept on disk with the run, so that it can go on exactly where it"
         " was. Off: a run that goes on fills it anew first.",
     )
     checkpoint_interval: int = setting(

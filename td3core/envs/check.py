@@ -52,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What an environment is like."""
 
     env: EnvInfo
@@ -63,7 +63,7 @@ class Report:
         return sum(finding.level is level for finding in self.findings)
 
 
-def examine(choice: EnvChoice, *, thorough: bool = True) -> Report:
+def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     """Try an environment; ``thorough`` adds Gymnasium's own check and looks longer for an end.
 
     Raises:
@@ -80,10 +80,10 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> Report:
         findings.append(Finding(Level.ERROR, "steps", str(fault)))
     if thorough:
         findings += _gymnasium(choice)
-    return Report(info, tuple(findings))
+    return CheckReport(info, tuple(findings))
 
 
-def doubts(config: RunConfig, info: EnvInfo) -> list[str]:
+def check_before_training(config: RunConfig, info: EnvInfo) -> list[str]:
     """Try a run's environment for a moment, unless it is a known one made as usual.
 
     Returns:

@@ -19,7 +19,7 @@ from td3core.randomness import Purpose, episode_seed
 _ALL = np.logical_and.reduce
 
 
-class Start(NamedTuple):
+class EpisodeStart(NamedTuple):
     """Which episode begins where: the ``episode``-th of the run, in environment ``slot``."""
 
     slot: int
@@ -30,7 +30,7 @@ class Start(NamedTuple):
     """Actions (n, act_dim) taken in it before: they bring it back to where it stood."""
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What one step brought."""
 
     next_obs: Floats
@@ -51,7 +51,9 @@ class Episode:
             size.
     """
 
-    def __init__(self, info: EnvInfo, run_seed: int, start: Start, num_envs: int = 1) -> None:
+    def __init__(
+        self, info: EnvInfo, run_seed: int, start: EpisodeStart, num_envs: int = 1
+    ) -> None:
         self._info, self._start, self._num_envs = info, start, num_envs
         self._length = 0
         self._env: AgentView | None = None
@@ -67,7 +69,7 @@ class Episode:
             raise self._blame(problem) from problem
         self._check(self.obs)
 
-    def step(self, action: Floats) -> Outcome:
+    def step(self, action: Floats) -> StepResult:
         """Take one action in [-1, 1]."""
         assert self._env is not None
         try:
@@ -78,7 +80,7 @@ class Episode:
         if not math.isfinite(reward):
             raise RunError(f"The environment returned a reward of {reward} at {self._where}.")
         self._length += 1
-        return Outcome(next_obs, reward, terminated, truncated)
+        return StepResult(next_obs, reward, terminated, truncated)
 
     def close(self) -> None:
         """Let go of the environment."""

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from td3core.envs.episode import Start
+from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.envs.stepper import Board, Stepper
+from td3core.envs.stepper import StepArrays, Stepper
 from td3core.errors import RequestError, RunError, traceback_of
-from td3core.system.child_process import Child
+from td3core.system.child_process import ChildProcess
 
 _STEP, _DONE = b"step", b"done"
 
@@ -40,8 +40,8 @@ class ProcessStepper:
     """
 
     def __init__(self, info: EnvInfo, seed: int, num_envs: int, processes: int) -> None:
-        memory: Any = RawArray(c_uint8, Board.size(info, num_envs))
-        self.board = Board.over(np.frombuffer(memory, np.uint8), info, num_envs)
+        memory: Any = RawArray(c_uint8, StepArrays.size(info, num_envs))
+        self.arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs)
         borders = [num_envs * i // processes for i in range(processes + 1)]
         self._workers: list[_Worker] = []
         try:
@@ -59,8 +59,8 @@ class ProcessStepper:
             self.close()
             raise
 
-    def begin(self, starts: Sequence[Start]) -> None:
-        """Begin episodes, each in a fresh environment; their observations go to the board."""
+    def begin(self, starts: Sequence[EpisodeStart]) -> None:
+        """Begin episodes, each in a fresh environment; their observations go to the arrays."""
         orders = []
         for worker in self._workers:
             first, end = worker.slots
@@ -70,15 +70,15 @@ class ProcessStepper:
         self._ask(orders)
 
     def step(self) -> None:
-        """Take the actions on the board; what comes of them is written there."""
+        """Take the actions on the arrays; what comes of them is written there."""
         self._ask([(worker, _STEP) for worker in self._workers])
 
     def close(self) -> None:
         """Let go of all environments and end the processes."""
         for worker in self._workers:
-            worker.hang_up()
+            worker.close_pipe()
         for worker in self._workers:
-            worker.end()
+            worker.stop()
         self._workers.clear()
 
     def _ask(self, orders: list[tuple["_Worker", bytes]]) -> None:
@@ -99,7 +99,7 @@ class _TracebackOfProcessError(Exception):
     """Shows what happened in another process as the cause of what is raised here."""
 
 
-class _Worker(Child):
+class _Worker(ChildProcess):
     """The process that steps the environments of some slots."""
 
     def __init__(self, slots: tuple[int, int], *work: Any) -> None:
@@ -140,8 +140,8 @@ def _serve(
     # Ctrl-C reaches every process of the terminal; what to do about it is the training's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_training, daemon=True).start()
-    board = Board.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
-    stepper = Stepper(info, seed, board, num_envs, first=slots[0])
+    arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
+    stepper = Stepper(info, seed, arrays, num_envs, first=slots[0])
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         _answer(pipe, lambda: check_env(info.choice))
         while True:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.envs.episode import Start
+from td3core.envs.episode import EpisodeStart
 from td3core.randomness import generator_state, restore_generator
 
 
 @dataclass(slots=True)
-class Slot:
+class EnvSlot:
     """One of the environments: its generators, and where its current episode stands.
 
     ``episode`` counts the episodes of the whole run in the order they begin. With the actions taken
@@ -30,11 +30,11 @@ class Slot:
     shaped_return: float = 0.0
     terminated: bool = False
 
-    def begin(self, episode: int, env_steps: int) -> Start:
+    def begin(self, episode: int, env_steps: int) -> EpisodeStart:
         """Forget the episode before."""
         self.episode, self.began_at = episode, env_steps
         self.length, self.total, self.shaped_return, self.terminated = 0, 0.0, 0.0, False
-        return Start(self.number, episode, env_steps)
+        return EpisodeStart(self.number, episode, env_steps)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return where its episode stands, as a row for a checkpoint."""

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
-from td3core.envs.episode import Episode, Start
+from td3core.envs.episode import Episode, EpisodeStart
 from td3core.envs.info import EnvInfo
 
 
-class Board(NamedTuple):
+class StepArrays(NamedTuple):
     """What environments and their owner tell each other: one row for each environment."""
 
     reward: NDArray[np.float64]  # (n,)
@@ -27,8 +27,8 @@ class Board(NamedTuple):
         return count * (8 + 4 * info.act_dim + 4 * info.obs_dim + 2)
 
     @classmethod
-    def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int) -> "Board":
-        """Lay a board of ``count`` rows over ``memory``."""
+    def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int) -> "StepArrays":
+        """Lay a arrays of ``count`` rows over ``memory``."""
         widths = (8, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
         ends = np.cumsum([0, *widths]) * count
         parts = [memory[a:b] for a, b in pairwise(ends)]
@@ -40,10 +40,10 @@ class Board(NamedTuple):
             truncated=parts[4].view(np.bool_),
         )
 
-    def rows(self, first: int, end: int) -> "Board":
+    def rows(self, first: int, end: int) -> "StepArrays":
         """Return the part that belongs to the environments from ``first`` to before ``end``."""
         part = slice(first, end)
-        return Board(
+        return StepArrays(
             reward=self.reward[part],
             action=self.action[part],
             obs=self.obs[part],
@@ -60,14 +60,14 @@ class Stepper:
     """
 
     def __init__(
-        self, info: EnvInfo, seed: int, board: Board, num_envs: int, first: int = 0
+        self, info: EnvInfo, seed: int, arrays: StepArrays, num_envs: int, first: int = 0
     ) -> None:
         self._info, self._seed, self._num_envs, self._first = info, seed, num_envs, first
-        self.board = board
-        self._episodes: list[Episode | None] = [None] * len(board.reward)
+        self.arrays = arrays
+        self._episodes: list[Episode | None] = [None] * len(arrays.reward)
 
-    def begin(self, starts: Sequence[Start]) -> None:
-        """Begin episodes, each in a fresh environment; their observations go to the board."""
+    def begin(self, starts: Sequence[EpisodeStart]) -> None:
+        """Begin episodes, each in a fresh environment; their observations go to the arrays."""
         for start in starts:
             row = start.slot - self._first
             before = self._episodes[row]
@@ -76,17 +76,19 @@ class Stepper:
                 self._episodes[row] = None
             episode = Episode(self._info, self._seed, start, self._num_envs)
             self._episodes[row] = episode
-            self.board.obs[row] = episode.obs
+            self.arrays.obs[row] = episode.obs
             for action in () if start.actions is None else start.actions:
-                self.board.obs[row] = episode.step(action).next_obs
+                self.arrays.obs[row] = episode.step(action).next_obs
 
     def step(self) -> None:
-        """Take the actions on the board; what comes of them is written there."""
-        board = self.board
+        """Take the actions on the arrays; what comes of them is written there."""
+        arrays = self.arrays
         for row, episode in enumerate(self._episodes):
             assert episode is not None
-            outcome = episode.step(board.action[row])
-            board.obs[row], board.reward[row], board.terminated[row], board.truncated[row] = outcome
+            outcome = episode.step(arrays.action[row])
+            arrays.obs[row], arrays.reward[row], arrays.terminated[row], arrays.truncated[row] = (
+                outcome
+            )
 
     def close(self) -> None:
         """Let go of all environments."""

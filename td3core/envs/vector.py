@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config import RunConfig
-from td3core.envs.episode import Start
+from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.process_stepper import ProcessStepper
-from td3core.envs.slot import Slot
-from td3core.envs.stepper import Board, Stepper
+from td3core.envs.slot import EnvSlot
+from td3core.envs.stepper import StepArrays, Stepper
 from td3core.errors import RunError
 from td3core.randomness import Purpose, generator
 
 
-class Fleet:
+class VectorEnv:
     """All environments of a run. A context: leaving it closes them.
 
     The arrays it hands out are its own, and change with the next call.
@@ -32,7 +32,7 @@ class Fleet:
     def __init__(self, config: RunConfig, info: EnvInfo) -> None:
         count, seed = config.num_envs, config.seed
         self.slots = tuple(
-            Slot(
+            EnvSlot(
                 number,
                 warm_up=generator(seed, Purpose.WARM_UP, number),
                 exploration=generator(seed, Purpose.EXPLORATION, number),
@@ -44,8 +44,8 @@ class Fleet:
         if config.env_processes:
             self._stepper = ProcessStepper(info, seed, count, config.env_processes)
         else:
-            memory = np.zeros(Board.size(info, count), np.uint8)
-            self._stepper = Stepper(info, seed, Board.over(memory, info, count), count)
+            memory = np.zeros(StepArrays.size(info, count), np.uint8)
+            self._stepper = Stepper(info, seed, StepArrays.over(memory, info, count), count)
 
     def __enter__(self) -> Self:
         return self
@@ -64,9 +64,9 @@ class Fleet:
     @property
     def obs(self) -> Floats:
         """The current observations (n, obs_dim)."""
-        return self._stepper.board.obs
+        return self._stepper.arrays.obs
 
-    def begin(self, slots: Iterable[Slot], env_steps: int) -> None:
+    def begin(self, slots: Iterable[EnvSlot], env_steps: int) -> None:
         """Begin the next episodes of the run, one in each of ``slots``, lowest first."""
         starts = []
         for slot in slots:
@@ -85,24 +85,24 @@ class Fleet:
             slot.load(numbers, tensors)
         self._begun = 1 + max(slot.episode for slot in self.slots)
 
-    def return_to(self, slot: Slot, actions: Floats, obs: Floats) -> bool:
+    def return_to(self, slot: EnvSlot, actions: Floats, obs: Floats) -> bool:
         """Begin a slot's episode again and take its actions (n, act_dim); say if it is the same.
 
         It is not if another observation than ``obs`` (obs_dim,) comes of that.
         """
-        start = Start(slot.number, slot.episode, slot.began_at, actions)
+        start = EpisodeStart(slot.number, slot.episode, slot.began_at, actions)
         try:
             self._stepper.begin([start])
         except RunError:
             return False
         return bool(np.array_equal(self.obs[slot.number], obs))
 
-    def step(self, actions: Floats) -> Board:
+    def step(self, actions: Floats) -> StepArrays:
         """Take actions (n, act_dim) in [-1, 1]; return what came of each."""
-        board = self._stepper.board
-        board.action[:] = actions
+        arrays = self._stepper.arrays
+        arrays.action[:] = actions
         self._stepper.step()
-        return board
+        return arrays
 
     def streams(self) -> dict[str, NDArray[np.uint64]]:
         """Return the states of all generators, under the names they have in a checkpoint."""

@@ -7,7 +7,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class EvaluationResult:
     """Returns and lengths of completed episodes."""
 
     returns: tuple[float, ...]

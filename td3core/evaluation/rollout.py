@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 from td3core.inference.policy import Policy
 
 
-class Moment(NamedTuple):
+class RolloutStep(NamedTuple):
     """Where an episode stands after one more step."""
 
     step: int
@@ -24,11 +24,11 @@ class Moment(NamedTuple):
         return self.terminated or self.truncated
 
 
-def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[Moment]:
+def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[RolloutStep]:
     """Play one noise-free episode, one step for each value taken from the iterator."""
     obs, _ = env.reset(seed=seed)
     step, total, over = 0, 0.0, False
     while not over:
         obs, reward, terminated, truncated, _ = env.step(policy(obs))
         step, total, over = step + 1, total + reward, terminated or truncated
-        yield Moment(step, reward, total, terminated, truncated)
+        yield RolloutStep(step, reward, total, terminated, truncated)

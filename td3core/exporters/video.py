@@ -11,12 +11,12 @@ from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, frame_of
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluation_of
-from td3core.evaluation.result import Evaluation
-from td3core.evaluation.rollout import Moment, rollout
+from td3core.evaluation.result import EvaluationResult
+from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
 
 
-def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Evaluation:
+def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> EvaluationResult:
     """Film noise-free episodes and return what they earned.
 
     The film has exactly one frame for each step. Episodes and seeds are those of an evaluation
@@ -40,20 +40,20 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
 
 def _film(
     container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
-) -> list[Moment]:
-    """Play the episodes into an open film; return the last moment of each."""
+) -> list[RolloutStep]:
+    """Play the episodes into an open film; return the last step of each."""
     choice, policy = source.header.config.choice, source.policy()
-    played: list[Moment] = []
+    played: list[RolloutStep] = []
     stream: av.VideoStream | None = None
     for index in range(episodes):
         env = make_env(choice, render=True)
         try:
-            for moment in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+            for step in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 frame = even_sized(frame_of(env.render(), choice.env_id))
                 stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
-                if moment.over:
-                    played.append(moment)
+                if step.over:
+                    played.append(step)
         finally:
             env.close()
     if stream is not None:

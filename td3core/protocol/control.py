@@ -8,7 +8,7 @@ from td3core.config import Tunables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Orders:
+class Requests:
     """Everything asked since the run last looked."""
 
     tunables: Tunables | None
@@ -21,19 +21,19 @@ class Orders:
 class Control:
     """The only handle that other threads have on a run.
 
-    Any thread may call the methods that ask; only the run calls :meth:`take` and :meth:`wait`.
-    ``waiting`` is a plain bool read once per step: cheaper than a lock, and a request set a moment
-    too late for one step is seen at the next.
+    Any thread may call the methods that ask; only the run calls :meth:`take_requests` and
+    :meth:`wait`. ``has_requests`` is a plain bool read once per step: cheaper than a lock, and a
+    request set a moment too late for one step is seen at the next.
     """
 
-    _BREATH_S = 100e-6
-    _BETWEEN_BREATHS_S = 1e-3
+    _YIELD_S = 100e-6
+    _BETWEEN_YIELDS_S = 1e-3
 
     def __init__(self, *, shares_interpreter: bool = False) -> None:
         """``shares_interpreter``: another thread, a window say, needs its turns of Python too."""
-        self.waiting = False
+        self.has_requests = False
         self._shares_interpreter = shares_interpreter
-        self._breathed_at = 0.0
+        self._yielded_at = 0.0
         self._changed = threading.Condition()
         self._tunables: Tunables | None = None
         self._revision = 0
@@ -78,7 +78,7 @@ class Control:
         """True once a stop was asked for; readable from any thread."""
         return self._stop
 
-    def breathe(self) -> None:
+    def yield_gil(self) -> None:
         """Let other threads have the interpreter now and then. For the run only.
 
         Python's own turn-taking fails a waiting thread when the running one lets go of the lock and
@@ -88,28 +88,28 @@ class Control:
         """
         if self._shares_interpreter:
             now = time.perf_counter()
-            if now - self._breathed_at > self._BETWEEN_BREATHS_S:
-                time.sleep(self._BREATH_S)
-                self._breathed_at = now
+            if now - self._yielded_at > self._BETWEEN_YIELDS_S:
+                time.sleep(self._YIELD_S)
+                self._yielded_at = now
 
-    def take(self) -> Orders:
+    def take_requests(self) -> Requests:
         """Collect what was asked since the last call. For the run only."""
         with self._changed:
-            orders = Orders(
+            requests = Requests(
                 tunables=self._tunables,
                 revision=self._revision,
                 save=self._save,
                 pause=self._pause,
                 stop=self._stop,
             )
-            self._tunables, self._save, self.waiting = None, False, False
-            return orders
+            self._tunables, self._save, self.has_requests = None, False, False
+            return requests
 
     def wait(self) -> None:
         """Sleep until something new is asked. For the run only."""
         with self._changed:
-            self._changed.wait_for(lambda: self.waiting)
+            self._changed.wait_for(lambda: self.has_requests)
 
     def _wake(self) -> None:
-        self.waiting = True
+        self.has_requests = True
         self._changed.notify_all()

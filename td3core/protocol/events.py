@@ -51,16 +51,16 @@ class Started:
     """The library that multiplies matrices (see :mod:`td3core.algorithm.matmul`)."""
     reward_threshold: float | None = None
     """The return from which the environment counts as solved, if it names one."""
-    again: int = 0
+    repeated_steps: int = 0
     """Steps on record after ``env_steps``, without a checkpoint: they are taken again."""
 
     @property
     def repeats(self) -> str:
         """Say in a sentence which steps are taken again; empty without any."""
-        if not self.again:
+        if not self.repeated_steps:
             return ""
-        which = "The step" if self.again == 1 else f"The {self.again:,} steps"
-        verb = "is" if self.again == 1 else "are"
+        which = "The step" if self.repeated_steps == 1 else f"The {self.repeated_steps:,} steps"
+        verb = "is" if self.repeated_steps == 1 else "are"
         return f"{which} on record after step {self.env_steps:,} {verb} taken again"
 
 
@@ -131,6 +131,8 @@ class Saved:
     env_steps: int
     path: Path
     mean_return: float | None = None
+    run_bytes: int = 0
+    """What the whole run takes on disk now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,20 @@ class Tuned:
     revision: int
     tunables: Tunables
     changes: tuple[tuple[str, Any, Any], ...]
+    scheduled: bool = False
+    """True if a schedule asked for them (see ``schedule`` of
+    :func:`~td3core.training.launch.train`), not a user just now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """The journal has a new line that is no change of a setting."""
+
+    env_steps: int
+    event: str
+    """``pause``, ``save``, ``stop``, ``resume`` or ``branch``."""
+    time: str
+    """UTC, ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,4 +220,4 @@ class Failed:
         return self.ending.last_checkpoint if self.ending else None
 
 
-Event = Started | Progress | Evaluated | Saved | Tuned | Warned | Ended | Failed
+Event = Started | Progress | Evaluated | Saved | Tuned | Noted | Warned | Ended | Failed

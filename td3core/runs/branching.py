@@ -9,11 +9,11 @@ from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.runs.metadata import Parent
-from td3core.runs.resumption import SHAPES as SHAPES
+from td3core.runs.resumption import FIXED_BY_CHECKPOINT as FIXED_BY_CHECKPOINT
 from td3core.runs.resumption import differing, load_complete
 
 
-def branched(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
+def prepare_branch(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
     """Return a checkpoint to branch from, and its settings after some changes.
 
     Raises:
@@ -46,6 +46,6 @@ def parent_of(saved: Checkpoint) -> Parent:
     return Parent(run=run, checkpoint=path.name, env_steps=saved.header.counters.env_steps)
 
 
-def memory_beside(path: Path) -> Path:
-    """Return where the replay memory of a checkpoint's run lies, if it has been kept."""
+def buffer_file_of(path: Path) -> Path:
+    """Return where the replay buffer of a checkpoint's run lies, if it has been kept."""
     return path.parent.parent / "replay.f32"

@@ -21,10 +21,10 @@ from td3core.checkpoint import SUFFIX
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.events import TRAINING_COLUMNS
 from td3core.runs import journal, metadata
-from td3core.runs.metadata import Ending, Notes, Parent
+from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
 from td3core.system import files
 from td3core.system.files import GrowingFile, make_folder, sync_folder, write_atomically
@@ -177,11 +177,11 @@ class RunDirectory:
         return max(number(row, "time_s") for row in rows)
 
     def with_config(self, config: RunConfig) -> "RunDirectory":
-        """Return the same run with other settings; they are written by :meth:`take_up`."""
+        """Return the same run with other settings; they are written by :meth:`prepare_resume`."""
         return RunDirectory(self.path, config, self.first_tunables, self.created, self.parent)
 
-    def adopt_memory(self, other: Path) -> None:
-        """Copy the replay memory of another run, if there is one.
+    def adopt_buffer(self, other: Path) -> None:
+        """Copy the replay buffer of another run, if there is one.
 
         Raises:
             RequestError: the folder cannot be written.
@@ -194,11 +194,11 @@ class RunDirectory:
             # It would be found without what it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
             raise RequestError(
-                f"The replay memory of {other.parent.name} cannot be copied:"
+                f"The replay buffer of {other.parent.name} cannot be copied:"
                 f" {problem.strerror or problem}."
             ) from problem
 
-    def take_up(self, env_steps: int, *, unlogged: bool = False) -> None:
+    def prepare_resume(self, env_steps: int, *, unlogged: bool = False) -> None:
         """Make the run's files those of a run that goes on after this step (see :meth:`rewind`).
 
         Raises:
@@ -223,7 +223,7 @@ class RunDirectory:
         halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
         # A window may be writing its notes just now.
         halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
-        later = [p for p in self.waiting() if p > self.waiting_checkpoint(env_steps)]
+        later = [p for p in self.pending() if p > self.pending_checkpoint(env_steps)]
         for path in (*halves, *later):
             path.unlink(missing_ok=True)
 
@@ -239,9 +239,9 @@ class RunDirectory:
         """Return how the run ended, ``None`` if that is not on record."""
         return metadata.read_ending(self.path)
 
-    def notes(self) -> Notes:
+    def notes(self) -> RunLabel:
         """Return the name and the note that a person gave the run."""
-        return metadata.read_notes(self.path)
+        return metadata.read_label(self.path)
 
     def journal(self) -> list[dict[str, Any]]:
         """Return the lines of the journal; those that are torn or damaged are left out."""
@@ -251,11 +251,11 @@ class RunDirectory:
         """Return the path of the checkpoint after ``env_steps`` steps."""
         return step_checkpoint(self.path, env_steps)
 
-    def waiting_checkpoint(self, env_steps: int) -> Path:
+    def pending_checkpoint(self, env_steps: int) -> Path:
         """Return the path of an agent that waits for its evaluation; not one of :meth:`saved`."""
         return self.checkpoints / f"{_WAITING}{env_steps:09d}{SUFFIX}"
 
-    def waiting(self) -> list[Path]:
+    def pending(self) -> list[Path]:
         """Return the agents whose evaluation is still out, by step."""
         return sorted(self.checkpoints.glob(f"{_WAITING}*{SUFFIX}"))
 
@@ -275,14 +275,14 @@ class RunDirectory:
                 continue
         return found
 
-    def evaluation_at(self, env_steps: int) -> Evaluation | None:
+    def evaluation_at(self, env_steps: int) -> EvaluationResult | None:
         """Return the evaluation on record for this step, if there is a sound one."""
         for row in read_table(self.path / "evaluations.csv"):
             with contextlib.suppress(KeyError, ValueError):
                 if int(row["env_steps"]) == env_steps:
                     returns = tuple(float(value) for value in row["returns"].split())
                     lengths = tuple(int(value) for value in row["lengths"].split())
-                    return Evaluation(returns, lengths, int(row["seed"]))
+                    return EvaluationResult(returns, lengths, int(row["seed"]))
         return None
 
 

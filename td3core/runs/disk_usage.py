@@ -12,8 +12,8 @@ _COPIES = 4
 """Of each weight: the learnt one, its target, and two moments of its optimiser."""
 
 
-def memory_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
-    """Return the size of the replay memory's file at the end of the run, 0 if it is not kept."""
+def buffer_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
+    """Return the size of the replay buffer's file at the end of the run, 0 if it is not kept."""
     if not config.keep_replay:
         return 0
     rows = min(config.buffer_size + SLACK, config.steps)
@@ -57,7 +57,7 @@ def used_bytes(folder: Path) -> int:
             except OSError:
                 continue
             key = (about.st_dev, about.st_ino) if about.st_ino else str(path)
-            # The replay memory has holes that take no room.
+            # The replay buffer has holes that take no room.
             blocks = getattr(about, "st_blocks", None)
             found[key] = about.st_size if blocks is None else 512 * blocks
     return sum(found.values())

@@ -11,12 +11,12 @@ from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import Ending, Parent, State
+from td3core.runs.metadata import Ending, Parent, RunStatus
 from td3core.runs.tables import number, read_last_row, read_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class RunSummary:
     """One line of the list of runs."""
 
     run: Path
@@ -28,7 +28,7 @@ class Summary:
     env_steps: int
     last_eval_return: float | None
     best_eval_return: float | None
-    state: State
+    state: RunStatus
     wall_s: float
     """Seconds the run has been going, pauses included."""
     message: str
@@ -70,7 +70,7 @@ def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
     yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
 
 
-def summarise(run: RunDirectory) -> Summary:
+def summarise(run: RunDirectory) -> RunSummary:
     """Say what has become of a run, from its records and the ends of its tables."""
     ending, notes = run.ending(), run.notes()
     state = _state(run, ending)
@@ -90,7 +90,7 @@ def summarise(run: RunDirectory) -> Summary:
         env_steps, wall_s = max(env_steps, ending.env_steps), max(wall_s, ending.wall_s)
         last = ending.last_eval_return if last is None else last
         best = ending.best_eval_return if best is None else best
-    return Summary(
+    return RunSummary(
         run=run.path,
         env=run.config.env,
         preset=run.config.preset,
@@ -124,12 +124,12 @@ def _steps_of_last(run: RunDirectory) -> int:
     return 0
 
 
-def _state(run: RunDirectory, ending: Ending | None) -> State:
+def _state(run: RunDirectory, ending: Ending | None) -> RunStatus:
     if lock.left_behind(run.path):
         # A record of an ending would be that of an earlier part: it was resumed since.
-        return State.RUNNING if lock.holder(run.path) else State.INTERRUPTED
+        return RunStatus.RUNNING if lock.holder(run.path) else RunStatus.INTERRUPTED
     if ending is not None:
         return ending.state
     # Runs made before endings were recorded are known by their last agent.
     finished = _steps_of_last(run) >= run.config.steps
-    return State.FINISHED if finished else State.INTERRUPTED
+    return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED

@@ -19,7 +19,7 @@ ENDING, NOTES = "ending.json", "notes.json"
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
-class State(StrEnum):
+class RunStatus(StrEnum):
     """What has become of a run."""
 
     RUNNING = "running"
@@ -32,10 +32,10 @@ class State(StrEnum):
     @property
     def resumable(self) -> bool:
         """True if steps are missing and nobody is taking them."""
-        return self in (State.STOPPED, State.FAILED, State.INTERRUPTED)
+        return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
 
 
-_ENDED = {"finished": State.FINISHED, "user": State.STOPPED, "failed": State.FAILED}
+_ENDED = {"finished": RunStatus.FINISHED, "user": RunStatus.STOPPED, "failed": RunStatus.FAILED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +51,13 @@ class Ending:
     ended: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunStatus:
         """The state that this ending leaves a run in."""
         return _ENDED[self.stopped]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class RunLabel:
     """What a person says of a run. The folder keeps its name, for scripts depend on that."""
 
     name: str = ""
@@ -105,7 +105,7 @@ def read_ending(folder: Path) -> Ending | None:
         return None
 
 
-def write_notes(folder: Path, notes: Notes) -> None:
+def write_label(folder: Path, notes: RunLabel) -> None:
     """Write ``notes.json``.
 
     Raises:
@@ -114,13 +114,13 @@ def write_notes(folder: Path, notes: Notes) -> None:
     write_atomically(folder / NOTES, json.dumps(asdict(notes), ensure_ascii=False).encode())
 
 
-def read_notes(folder: Path) -> Notes:
+def read_label(folder: Path) -> RunLabel:
     """Return what a person has said of a run."""
     try:
         found = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-        return Notes(**{k: str(found[k]) for k in Notes.__slots__ if found.get(k)})
+        return RunLabel(**{k: str(found[k]) for k in RunLabel.__slots__ if found.get(k)})
     except (AttributeError, *_DAMAGE):
-        return Notes()
+        return RunLabel()
 
 
 def parse_parent(found: Any) -> Parent | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from td3core import checkpoint
 from td3core.checkpoint import Checkpoint
-from td3core.checkpoint.resumable import require_whole
+from td3core.checkpoint.resumable import require_resumable
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
@@ -14,7 +14,7 @@ from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 
-SHAPES = (
+FIXED_BY_CHECKPOINT = (
     *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
 )
@@ -55,8 +55,8 @@ def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, 
 
 
 def differing(one: RunConfig, other: RunConfig) -> Iterable[str]:
-    """Return those of ``SHAPES`` in which two configurations differ."""
-    return [name for name in SHAPES if getattr(one, name) != getattr(other, name)]
+    """Return those of ``FIXED_BY_CHECKPOINT`` in which two configurations differ."""
+    return [name for name in FIXED_BY_CHECKPOINT if getattr(one, name) != getattr(other, name)]
 
 
 def load_complete(path: Path) -> Checkpoint:
@@ -66,11 +66,13 @@ def load_complete(path: Path) -> Checkpoint:
         RequestError: it cannot be read, holds only the networks, or makes no sense.
     """
     saved = checkpoint.load(path)
-    require_whole(saved)
+    require_resumable(saved)
     return saved
 
 
-def lengthened(run: RunDirectory, saved: Checkpoint | None, steps: int | None) -> RunDirectory:
+def with_total_steps(
+    run: RunDirectory, saved: Checkpoint | None, steps: int | None
+) -> RunDirectory:
     """Return the run with another number of steps, if one is given.
 
     Raises:
@@ -103,7 +105,7 @@ def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]
     return here[counters.changes :] + later
 
 
-def place_of(saved: Checkpoint) -> tuple[int, bool]:
+def resume_point(saved: Checkpoint) -> tuple[int, bool]:
     """Return the step of a checkpoint, and whether it holds updates that no row is made of yet."""
     return saved.header.counters.env_steps, bool(saved.tensors["tally.counts"].any())
 

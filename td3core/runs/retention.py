@@ -12,13 +12,13 @@ def keeps_all(config: RunConfig) -> bool:
     return config.keep_every == 1
 
 
-def may_stay(config: RunConfig, env_steps: int) -> bool:
+def may_keep(config: RunConfig, env_steps: int) -> bool:
     """Say whether a checkpoint of this step can be one of those that stay."""
     evaluated = config.keep_best and config.eval_interval
     return bool(evaluated) or _has_its_turn(config, env_steps)
 
 
-def superfluous(run: RunDirectory, asked: Iterable[int] = ()) -> list[Path]:
+def expired_checkpoints(run: RunDirectory, asked: Iterable[int] = ()) -> list[Path]:
     """Return the step checkpoints that are not to stay, oldest first.
 
     ``asked`` are steps at which a person saved, besides those the journal names. Those whose

@@ -8,7 +8,7 @@ from typing import Any
 _PATIENCE_S = 2.0
 
 
-class Child:
+class ChildProcess:
     """Calls ``target`` with its end of a pipe and ``work``, in a process of its own."""
 
     def __init__(self, name: str, target: Callable[..., None], *work: Any) -> None:
@@ -29,14 +29,14 @@ class Child:
         self._process.join(_PATIENCE_S)
         return self._process.exitcode
 
-    def hang_up(self) -> None:
+    def close_pipe(self) -> None:
         """Close the pipe, which it may take for its end."""
         self.pipe.close()
 
-    def end(self, *, at_once: bool = False) -> None:
-        """See to it that it is over; let it finish what it is doing unless ``at_once``."""
-        self.hang_up()
-        if at_once:
+    def stop(self, *, kill: bool = False) -> None:
+        """See to it that it is over; let it finish what it is doing unless ``kill``."""
+        self.close_pipe()
+        if kill:
             self._process.terminate()
         self._process.join(_PATIENCE_S)
         if self._process.is_alive():

@@ -17,17 +17,17 @@ from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig
 from td3core.config.env_choice import EnvChoice
 from td3core.evaluation.evaluate import evaluate
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
-from td3core.system.child_process import Child
+from td3core.system.child_process import ChildProcess
 
 _POLL_S = 0.05
 _LOWER_PRIORITY = 5
 
-Result = tuple[Checkpoint, Evaluation]
+Result = tuple[Checkpoint, EvaluationResult]
 
 
-class Evaluations:
+class BackgroundEvaluations:
     """Agents waiting to be measured, and the process that does it.
 
     If that process is lost, or cannot make the environment (one that only the program calling
@@ -84,7 +84,7 @@ class Evaluations:
         """Drop what waits and end the process."""
         self._waiting.clear()
         if self._helper is not None:
-            self._helper.end(at_once=True)
+            self._helper.stop(kill=True)
             self._helper = None
 
     @contextlib.contextmanager
@@ -94,7 +94,7 @@ class Evaluations:
             yield
         except (_HelperError, OSError, EOFError, RuntimeError) as problem:
             if self._helper is not None:
-                self._helper.end(at_once=True)
+                self._helper.stop(kill=True)
                 self._helper = None
             self.beside = False
             self._lost(str(problem) or "it ended without a word")
@@ -104,7 +104,7 @@ class _HelperError(Exception):
     """The helper could not measure an agent; the text says why."""
 
 
-class _Helper(Child):
+class _Helper(ChildProcess):
     """The process that measures. Holds no state between two agents."""
 
     def __init__(self, config: RunConfig) -> None:
@@ -117,9 +117,9 @@ class _Helper(Child):
     def ready(self, timeout_s: float) -> bool:
         return self.pipe.poll(timeout_s)
 
-    def receive(self) -> Evaluation:
+    def receive(self) -> EvaluationResult:
         result = self.pipe.recv()
-        if not isinstance(result, Evaluation):
+        if not isinstance(result, EvaluationResult):
             raise _HelperError(str(result))
         return result
 

@@ -7,48 +7,48 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from td3core.algorithm.device_buffer import DeviceMemory, fits
+from td3core.algorithm.device_buffer import DeviceBuffer, fits
 from td3core.algorithm.td3 import TD3
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
-from td3core.envs.slot import Slot
-from td3core.envs.stepper import Board
-from td3core.envs.vector import Fleet
+from td3core.envs.slot import EnvSlot
+from td3core.envs.stepper import StepArrays
+from td3core.envs.vector import VectorEnv
 from td3core.inference.normaliser import Normaliser
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
-from td3core.training.divergence import require_sound_actions
+from td3core.training.divergence import require_finite_actions
 from td3core.training.exploration import Exploration
 
 
-class Experience:
+class Collector:
     """Transitions of all environments, in the order of their slots, to be sampled for updates."""
 
     def __init__(
-        self, config: RunConfig, info: EnvInfo, fleet: Fleet, memory: ReplayBuffer, agent: TD3
+        self, config: RunConfig, info: EnvInfo, envs: VectorEnv, buffer: ReplayBuffer, agent: TD3
     ) -> None:
-        self._config, self._fleet, self._memory, self._agent = config, fleet, memory, agent
+        self._config, self._envs, self._buffer, self._agent = config, envs, buffer, agent
         self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
-        self._over = list(fleet.slots)
+        self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
         """Observations and the actions drawn for them, until all environments have taken these. One
         that fails leaves them: whoever goes on from there must not draw again."""
         self._sampling = generator(config.seed, Purpose.REPLAY)
         # Statistics of observations move on, and are kept here.
-        copied = self._normaliser is None and fits(memory, agent.device)
-        self._there = DeviceMemory(memory, agent.device) if copied else None
+        copied = self._normaliser is None and fits(buffer, agent.device)
+        self._there = DeviceBuffer(buffer, agent.device) if copied else None
         policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
-        self.exploration = Exploration(fleet.slots, policy, info.act_dim, noise)
+        self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
     def begin_episodes(self, env_steps: int) -> None:
         """Begin an episode in every environment whose last one is over."""
         over, self._over = self._over, []
-        self._fleet.begin(over, env_steps)
+        self._envs.begin(over, env_steps)
         if self._normaliser is not None:
             for slot in over:
-                self._normaliser.observe(self._fleet.obs[slot.number])
+                self._normaliser.observe(self._envs.obs[slot.number])
 
     def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
         """Take one step in every environment; return the episodes that end with it.
@@ -59,26 +59,26 @@ class Experience:
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
         obs, actions = self._drawn
-        self._remember(obs, actions, self._fleet.step(actions))
+        self._remember(obs, actions, self._envs.step(actions))
         self._drawn = None
-        env_steps += len(self._fleet.slots)
+        env_steps += len(self._envs.slots)
         return [_ended(slot, env_steps) for slot in self._over] if self._over else []
 
     def _draw(self, env_steps: int, *, exploring: bool) -> tuple[Floats, Floats]:
         """Return what is observed, and an action for it."""
-        obs = self._fleet.obs.copy()
+        obs = self._envs.obs.copy()
         if not exploring:
             return obs, self.exploration.uniform()
         actions = self.exploration.noisy(obs, self._agent.tunables)
-        require_sound_actions(actions, env_steps)
+        require_finite_actions(actions, env_steps)
         return obs, actions
 
     def sample(self) -> Batch[Floats] | Batch[Tensor]:
-        """Draw the batch of one update, on the agent's device if all of the memory fits there."""
+        """Draw the batch of one update, on the agent's device if all of the buffer fits there."""
         count = self._agent.tunables.batch_size
         if self._there is not None:
             return self._there.sample(self._sampling, count)
-        batch = self._memory.sample(self._sampling, count)
+        batch = self._buffer.sample(self._sampling, count)
         normalise = self._normaliser
         if normalise is None:
             return batch
@@ -87,7 +87,7 @@ class Experience:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of statistics, generators and the places of all episodes."""
-        state = self._fleet.state()
+        state = self._envs.state()
         state["generator.replay"] = generator_state(self._sampling)
         if self._drawn is not None:
             state["episodes.obs"], state["episodes.actions"] = self._drawn
@@ -95,7 +95,7 @@ class Experience:
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take back what :meth:`state` returned, but for the environments themselves."""
-        self._fleet.load_state(tensors)
+        self._envs.load_state(tensors)
         restore_generator(self._sampling, tensors["generator.replay"])
         if self._normaliser is not None:
             self._normaliser.load_state(tensors)
@@ -106,16 +106,16 @@ class Experience:
         """Bring every environment back to where its episode stood; return those that are not there.
 
         ``seen`` (n, obs_dim) is what was observed there. The actions that lead there are in the
-        replay memory. An episode that cannot be had again is given up for a new one.
+        replay buffer. An episode that cannot be had again is given up for a new one.
         """
-        slots, lost = self._fleet.slots, list[int]()
+        slots, lost = self._envs.slots, list[int]()
         self._over = []
         for slot in slots:
-            first = self._memory.stored - len(slots) * slot.length + slot.number
+            first = self._buffer.stored - len(slots) * slot.length + slot.number
             numbers = first + len(slots) * np.arange(slot.length)
             try:
-                actions = self._memory.actions(numbers)
-                same = self._fleet.return_to(slot, actions, seen[slot.number])
+                actions = self._buffer.actions(numbers)
+                same = self._envs.return_to(slot, actions, seen[slot.number])
             except IndexError:
                 same = False
             if not same:
@@ -125,22 +125,22 @@ class Experience:
             self._drawn = None
         return lost
 
-    def _remember(self, obs: Floats, actions: Floats, after: Board) -> None:
+    def _remember(self, obs: Floats, actions: Floats, after: StepArrays) -> None:
         scale, floor = self._config.reward_scale, self._config.reward_floor
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
-        for i, slot in enumerate(self._fleet.slots):
+        for i, slot in enumerate(self._envs.slots):
             shaped = max(scale * rewards[i], floor)
             slot.add(rewards[i], shaped, terminated=terminated[i])
             if self._normaliser is not None:
                 self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._memory.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
+            self._buffer.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
 
 
-def _ended(slot: Slot, env_steps: int) -> EpisodeEnded:
+def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:
     return EpisodeEnded(
         episode=slot.episode,
         env_steps=env_steps,

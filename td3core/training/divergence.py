@@ -19,7 +19,7 @@ class DivergedError(RunError):
         )
 
 
-def require_sound_actions(actions: Floats, env_steps: int) -> None:
+def require_finite_actions(actions: Floats, env_steps: int) -> None:
     """Raise DivergedError for ``actions`` (n, act_dim) that no environment can be blamed for."""
     sound = np.isfinite(actions)
     if not np.logical_and.reduce(sound, axis=None):
@@ -27,14 +27,14 @@ def require_sound_actions(actions: Floats, env_steps: int) -> None:
         raise DivergedError("the actor's action", broken, env_steps)
 
 
-def require_sound_agent(agent: TD3, env_steps: int) -> None:
+def require_finite_agent(agent: TD3, env_steps: int) -> None:
     """Raise DivergedError before weights that are not numbers are saved or judged."""
     unsound = agent.unsound_network()
     if unsound is not None:
         raise DivergedError(f"a weight of {unsound}", "NaN or infinite", env_steps)
 
 
-def require_sound_metrics(
+def require_finite_metrics(
     metrics: NDArray[np.float64], env_steps: int, *, twin_critics: bool
 ) -> None:
     """Raise DivergedError for ``metrics``, in the order of METRICS, that have to be numbers."""

@@ -12,26 +12,26 @@ import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
 from td3core.errors import RequestError, RunError
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.events import Evaluated, Warned
 from td3core.runs.directory import RunDirectory
-from td3core.training.background_evaluation import Evaluations
+from td3core.training.background_evaluation import BackgroundEvaluations
 from td3core.training.recorder import Recorder
-from td3core.training.run_clock import Pace
+from td3core.training.run_clock import RunClock
 
 MOST_WAITING = 2
 """Training waits once more agents are out than this: each holds a copy of the agent."""
 
 
-class Judge:
+class Evaluator:
     """Has agents evaluated, and knows which was the best. ``write`` keeps that one."""
 
     def __init__(
         self,
         run: RunDirectory,
-        pace: Pace,
+        clock: RunClock,
         wall_s: Callable[[], float],
-        records: Recorder,
+        recorder: Recorder,
         write: Callable[[Checkpoint], object],
         waiting: Callable[[], bool],
         announce: Callable[[], None],
@@ -42,10 +42,10 @@ class Judge:
         wait is over and what is still out is given up.
         """
         self._announce = announce
-        self._pace, self._wall_s, self._records = pace, wall_s, records
+        self._clock, self._wall_s, self._recorder = clock, wall_s, recorder
         self._write, self._waiting = write, waiting
         self._run = run
-        self._evaluations = Evaluations(run.config, self._on_process_lost)
+        self._evaluations = BackgroundEvaluations(run.config, self._on_process_lost)
         self._submitted_at = -1
         self.last_mean: float | None = None
         self.best_mean: float | None = None
@@ -73,7 +73,7 @@ class Judge:
     def finish(self) -> None:
         """Wait for every evaluation that is still out."""
         if len(self._evaluations):
-            with self._pace.stopped(), self._naming_the_step():
+            with self._clock.stopped(), self._naming_the_step():
                 self._announce()
                 for agent, result in self._evaluations.finish(self._waiting):
                     self._note(agent, result)
@@ -90,7 +90,7 @@ class Judge:
             self._submitted_at, self.last_mean = step, mean
             if self.best_mean is None or mean > self.best_mean:
                 self.best_mean, best_at = mean, step
-        for path in run.waiting():
+        for path in run.pending():
             with contextlib.suppress(RequestError):
                 agent = load(path)
                 step = agent.header.counters.env_steps
@@ -101,17 +101,17 @@ class Judge:
                     self._keep_best(agent, run.evaluation_at(step))
             path.unlink(missing_ok=True)
 
-    def _keep_best(self, agent: Checkpoint, result: Evaluation | None) -> None:
+    def _keep_best(self, agent: Checkpoint, result: EvaluationResult | None) -> None:
         path = self._run.best
         self._write(replace(agent, header=replace(agent.header, path=path, evaluation=result)))
 
-    def _note(self, agent: Checkpoint, result: Evaluation) -> None:
+    def _note(self, agent: Checkpoint, result: EvaluationResult) -> None:
         env_steps = agent.header.counters.env_steps
         if not np.isfinite(result.returns).all():
             raise RunError(f"The evaluation at step {env_steps} returned {result.returns}.")
         is_best = self.best_mean is None or result.mean > self.best_mean
         self.last_mean = result.mean
-        self._records.add_evaluation(
+        self._recorder.add_evaluation(
             Evaluated(
                 env_steps=env_steps,
                 returns=result.returns,
@@ -126,8 +126,8 @@ class Judge:
             self.best_mean = result.mean
             self._keep_best(agent, result)
         # Only now is the result on disk as well as the agent.
-        self._records.sync(env_steps)
-        self._run.waiting_checkpoint(env_steps).unlink(missing_ok=True)
+        self._recorder.sync(env_steps)
+        self._run.pending_checkpoint(env_steps).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _naming_the_step(self) -> Iterator[None]:
@@ -143,4 +143,4 @@ class Judge:
 
     def _on_process_lost(self, reason: str) -> None:
         message = f"Training now waits for each evaluation; their process was lost: {reason}."
-        self._records.report(Warned(env_steps=self._submitted_at, message=message))
+        self._recorder.report(Warned(env_steps=self._submitted_at, message=message))

@@ -6,7 +6,7 @@ import numpy as np
 
 from td3core.arrays import Floats
 from td3core.config import Tunables
-from td3core.envs.slot import Slot
+from td3core.envs.slot import EnvSlot
 from td3core.inference.policy import Policy
 
 
@@ -18,7 +18,9 @@ class Exploration:
     run's steps alike however many environments take them.
     """
 
-    def __init__(self, slots: Sequence[Slot], policy: Policy, act_dim: int, noise: float) -> None:
+    def __init__(
+        self, slots: Sequence[EnvSlot], policy: Policy, act_dim: int, noise: float
+    ) -> None:
         self._slots, self._policy, self._act_dim = slots, policy, act_dim
         self.noise = noise
 
@@ -39,7 +41,7 @@ class Exploration:
         clipped: Floats = np.minimum(np.maximum(actions, -1.0, out=actions), 1.0, out=actions)
         return clipped
 
-    def _noise(self, slot: Slot, tunables: Tunables) -> Floats:
+    def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:
         drawn = slot.exploration.standard_normal(self._act_dim, np.float32)
         drawn *= np.float32(self.noise)
         if tunables.exploration_noise_decay < 1.0:

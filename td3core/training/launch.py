@@ -20,22 +20,22 @@ from td3core.algorithm.device import require_device
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig, Tunables, check_together
-from td3core.envs.check import doubts
+from td3core.envs.check import check_before_training
 from td3core.envs.make import check_env
-from td3core.envs.vector import Fleet
+from td3core.envs.vector import VectorEnv
 from td3core.errors import RequestError, RunError, traceback_of
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Warned
-from td3core.runs.branching import branched, memory_beside, parent_of
+from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     choose_checkpoint,
-    lengthened,
     pending_changes,
-    place_of,
     require_same_sizes,
+    resume_point,
+    with_total_steps,
 )
 from td3core.training.divergence import DivergedError
 from td3core.training.recorder import Report
@@ -46,20 +46,20 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beginning:
+class RunPlan:
     """Where a run begins: with which settings, in which folder, after which checkpoint."""
 
     config: RunConfig
     tunables: Tunables
     directory: Callable[[], RunDirectory]
     """Opens or makes the folder. Called last: a request that cannot be met leaves no trace."""
-    came: str = ""
+    origin: str = ""
     """How it came to begin after ``saved``: ``resume`` or ``branch``."""
     saved: Checkpoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
-    again: int = 0
+    repeated_steps: int = 0
     """Steps on record after ``saved``, which are taken again."""
-    differs: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
     """What will not be as if the run had never been interrupted, in sentences."""
 
 
@@ -76,13 +76,13 @@ def train(
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     """
 
-    def begin(held: ExitStack) -> Beginning:
+    def begin(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables)
-            held.enter_context(RunLock(made.path))
+            resources.enter_context(RunLock(made.path))
             return made
 
-        return Beginning(
+        return RunPlan(
             config=config,
             tunables=tunables,
             directory=make,
@@ -101,28 +101,28 @@ def resume(
     length of the whole run.
     """
 
-    def begin(held: ExitStack) -> Beginning:
+    def begin(resources: ExitStack) -> RunPlan:
         # Nobody may write to a run between the look at it and its going on.
-        held.enter_context(RunLock(RunDirectory.open(run).path))
+        resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
-        saved, differs = choose_checkpoint(directory)
-        directory = lengthened(directory, saved, steps)
+        saved, deviations = choose_checkpoint(directory)
+        directory = with_total_steps(directory, saved, steps)
 
-        reached, unlogged = (0, False) if saved is None else place_of(saved)
+        reached, unlogged = (0, False) if saved is None else resume_point(saved)
 
         def reopen() -> RunDirectory:
-            directory.take_up(reached, unlogged=unlogged)
+            directory.prepare_resume(reached, unlogged=unlogged)
             return directory
 
-        return Beginning(
+        return RunPlan(
             config=directory.config,
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
-            came="resume",
+            origin="resume",
             saved=saved,
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
-            again=max(directory.steps_on_record() - reached, 0),
-            differs=differs,
+            repeated_steps=max(directory.steps_on_record() - reached, 0),
+            deviations=deviations,
         )
 
     return _conduct(begin, control, report)
@@ -140,31 +140,31 @@ def branch(
     The checkpoint's run is left as it is.
     """
 
-    def begin(held: ExitStack) -> Beginning:
-        saved, config, tunables = branched(checkpoint, values)
+    def begin(resources: ExitStack) -> RunPlan:
+        saved, config, tunables = prepare_branch(checkpoint, values)
 
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(saved))
-            held.enter_context(RunLock(made.path))
-            made.adopt_memory(memory_beside(checkpoint))
+            resources.enter_context(RunLock(made.path))
+            made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
-        return Beginning(
-            config=config, tunables=tunables, directory=make, came="branch", saved=saved
+        return RunPlan(
+            config=config, tunables=tunables, directory=make, origin="branch", saved=saved
         )
 
     return _conduct(begin, control, report)
 
 
 def _conduct(
-    begin: Callable[[ExitStack], Beginning], control: Control, report: Report
+    begin: Callable[[ExitStack], RunPlan], control: Control, report: Report
 ) -> Ended | Failed:
     """Make a run of a beginning, and see it through."""
     outcome: Ended | Failed
     trainer = None
-    with ExitStack() as held:
+    with ExitStack() as resources:
         try:
-            trainer = _prepare(begin(held), control, report, held)
+            trainer = _prepare(begin(resources), control, report, resources)
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=str(problem), details="", request=True)
@@ -177,30 +177,30 @@ def _conduct(
     return outcome
 
 
-def _prepare(how: Beginning, control: Control, report: Report, held: ExitStack) -> Trainer:
-    """Take everything a run needs; ``held`` lets go of it again."""
+def _prepare(how: RunPlan, control: Control, report: Report, resources: ExitStack) -> Trainer:
+    """Take everything a run needs; ``resources`` lets go of it again."""
     config = how.config
     check_together(config, how.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
     info = check_env(config.choice)
-    for message in doubts(config, info):
+    for message in check_before_training(config, info):
         report(Warned(env_steps=0, message=message))
     if how.saved is not None:
         require_same_sizes(how.saved, info)
-    memory = make_buffer(
+    buffer = make_buffer(
         config.buffer_size, info.obs_dim, info.act_dim, SLACK if config.keep_replay else 0
     )
     # The actor's forward pass is too small to gain from more threads, and they would spin.
-    held.enter_context(threadpool_limits(1, user_api="blas"))
-    fleet = held.enter_context(Fleet(config, info))
+    resources.enter_context(threadpool_limits(1, user_api="blas"))
+    envs = resources.enter_context(VectorEnv(config, info))
     directory = how.directory()
-    trainer = Trainer(directory, how.tunables, control, report, info, memory, fleet, how.schedule)
-    held.callback(trainer.close)
-    trainer.again = how.again
-    trainer.differs.extend(how.differs)
+    trainer = Trainer(directory, how.tunables, control, report, info, buffer, envs, how.schedule)
+    resources.callback(trainer.close)
+    trainer.repeated_steps = how.repeated_steps
+    trainer.deviations.extend(how.deviations)
     if how.saved is not None:
-        trainer.go_on_from(how.saved, came=how.came)
+        trainer.resume_from(how.saved, origin=how.origin)
     return trainer
 
 

@@ -13,7 +13,7 @@ from td3core.training.recorder import Recorder
 from td3core.training.schedule import Schedule
 
 
-class Tuning:
+class LiveSettings:
     """Makes live changes between two steps, puts them on record and says them.
 
     Settings that do not fit the run's cost a warning, and nothing changes.
@@ -24,16 +24,16 @@ class Tuning:
         run: RunDirectory,
         agent: TD3,
         exploration: Exploration,
-        records: Recorder,
+        recorder: Recorder,
         schedule: Schedule,
     ) -> None:
         self._run, self._agent, self._exploration = run, agent, exploration
-        self._records, self._schedule = records, schedule
+        self._recorder, self._schedule = recorder, schedule
         self._changed_at, self._changed_here = 0, 0
         self.revision = 0
         """The newest request that was taken."""
 
-    def go_on_from(self, env_steps: int, changes: int) -> None:
+    def resume_from(self, env_steps: int, changes: int) -> None:
         """Take up a run in which so many changes had been made at this very step."""
         self._changed_at, self._changed_here = env_steps, changes
 
@@ -46,14 +46,14 @@ class Tuning:
         try:
             check_together(self._run.config, tunables)
         except RequestError as problem:
-            self._records.report(Warned(env_steps=env_steps, message=str(problem)))
+            self._recorder.report(Warned(env_steps=env_steps, message=str(problem)))
             tunables = self._agent.tunables
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
         # What a person does now counts more than what is still to be done as before.
         if self._schedule.forget(changed) and self._schedule.journaled:
             forget = partial(journal.forget, self._run.journal_file, changed, env_steps)
-            self._records.write("the journal", env_steps, forget)
+            self._recorder.write("the journal", env_steps, forget)
         self._change(tunables, env_steps)
 
     def due(self, env_steps: int) -> bool:
@@ -68,11 +68,11 @@ class Tuning:
                 check_together(self._run.config, tunables)
             except RequestError as problem:
                 # A journal may be that of a run with other settings.
-                self._records.report(Warned(env_steps=env_steps, message=str(problem)))
+                self._recorder.report(Warned(env_steps=env_steps, message=str(problem)))
             else:
-                self._change(tunables, env_steps, journaled=self._schedule.journaled)
+                self._change(tunables, env_steps, scheduled=True)
 
-    def _change(self, tunables: Tunables, env_steps: int, *, journaled: bool = False) -> None:
+    def _change(self, tunables: Tunables, env_steps: int, *, scheduled: bool = False) -> None:
         changed = tuple(changes(self._agent.tunables, tunables))
         self._agent.apply(tunables)
         if any(name == "exploration_noise" for name, _, _ in changed):
@@ -85,5 +85,7 @@ class Tuning:
             revision=self.revision,
             tunables=tunables,
             changes=changed,
+            scheduled=scheduled,
         )
-        self._records.add_changes(tuned, journaled=journaled)
+        on_record = scheduled and self._schedule.journaled
+        self._recorder.add_changes(tuned, journaled=on_record)

@@ -16,6 +16,7 @@ from td3core.runs.directory import (
     RunDirectory,
     training_columns,
 )
+from td3core.runs.disk_usage import used_bytes
 from td3core.system import timestamp
 from td3core.system.files import make_folder
 
@@ -70,17 +71,19 @@ class Recorder:
         self.report(event)
 
     def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
-        """Write live changes to the journal, unless they stand there, and say them."""
+        """Report live changes, and write them to the journal unless they stand there."""
         for name, old, new in () if journaled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
-    def note(self, event: str, env_steps: int) -> None:
-        """Write to the journal what was asked of the run: a pause, a save, that it goes on."""
-        entry = {"step": env_steps, "event": event, "time": timestamp.now()}
+    def log_entry(self, event: str, env_steps: int) -> None:
+        """Write to the journal what was done to the run (a pause, a save, ...), and report it."""
+        time = timestamp.now()
+        entry = {"step": env_steps, "event": event, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))
+        self.report(events.Noted(env_steps=env_steps, event=event, time=time))
 
     def save_agent(self, agent: Checkpoint, env_steps: int, *, quietly: bool = False) -> bool:
         """Save an agent where its header says, and say so unless ``quietly``.
@@ -93,7 +96,8 @@ class Recorder:
         if quietly:
             return True
         saved_at, mean = agent.header.counters.env_steps, evaluation.mean if evaluation else None
-        self.report(events.Saved(env_steps=saved_at, path=path, mean_return=mean))
+        size = used_bytes(self._run.path)
+        self.report(events.Saved(env_steps=saved_at, path=path, mean_return=mean, run_bytes=size))
         return True
 
     def take(self) -> dict[str, Any]:

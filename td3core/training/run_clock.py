@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Pace:
+class RunClock:
     """Clocks of one run: wall time, and steps per second of the time spent stepping."""
 
     _WINDOW_S = 3.0

@@ -21,7 +21,7 @@ Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ResumeCheck:
     """What came of it. ``differences`` are sentences; none means that the run resumes exactly."""
 
     from_step: int
@@ -42,7 +42,7 @@ def verify(
     steps: int = STEPS,
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Verdict:
+) -> ResumeCheck:
     """Go on from a run's last checkpoint twice: at one go, and with an interruption half-way.
 
     ``steps`` count from there, or from the end of a warm-up that is still going on.
@@ -57,7 +57,7 @@ def verify(
         raise RequestError(f"{path.name} has no checkpoint yet to go on from.")
     counters = saved.header.counters
     begin = counters.env_steps
-    steps += max(run.config.learning_starts - begin, counters.fill_until - begin, 0)
+    steps += max(run.config.learning_starts - begin, counters.no_updates_until - begin, 0)
     with tempfile.TemporaryDirectory(prefix="td3-verify-") as folder:
         straight = _copy(run, saved.header.path, Path(folder) / "straight")
         broken = _copy(run, saved.header.path, Path(folder) / "broken")
@@ -69,11 +69,11 @@ def verify(
         said += _go_on(broken, begin + steps, Control(), stopped)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
         differences = (*dict.fromkeys(said), *_differences(straight, broken))
-        return Verdict(begin, steps, reached.updates - counters.updates, differences)
+        return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
 
 
 def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
-    """Copy what going on needs: settings, tables, memory, one checkpoint."""
+    """Copy what going on needs: settings, tables, buffer, one checkpoint."""
     (to / "checkpoints").mkdir(parents=True)
     for path in run.path.iterdir():
         if path.suffix in (".toml", ".csv", ".jsonl", ".f32"):
@@ -90,15 +90,15 @@ class _Interruption(Control):
         super().__init__()
 
     @property
-    def waiting(self) -> bool:
+    def has_requests(self) -> bool:
         """Looked at once a turn."""
         self._turns -= 1
         if self._turns == 0:
             self.stop()
         return self._asked
 
-    @waiting.setter
-    def waiting(self, value: bool) -> None:
+    @has_requests.setter
+    def has_requests(self, value: bool) -> None:
         self._asked = value
 
 
@@ -137,7 +137,7 @@ def _differences(one: Path, other: Path) -> list[str]:
     found += [f"{name} differs." for name in tables]
     memories = [run / "replay.f32" for run in (one, other) if (run / "replay.f32").exists()]
     if len({path.read_bytes() for path in memories}) > 1:
-        found.append("The replay memory differs.")
+        found.append("The replay buffer differs.")
     return found
 
 

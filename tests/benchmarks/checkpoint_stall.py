@@ -25,8 +25,8 @@ from td3core.config import make_settings
 from td3core.protocol.control import Control
 from td3core.protocol.events import EpisodeEnded
 from td3core.runs.directory import RunDirectory
-from td3core.training.evaluator import Judge
-from td3core.training.launch import Beginning, _prepare
+from td3core.training.evaluator import Evaluator
+from td3core.training.launch import RunPlan, _prepare
 from td3core.training.trainer import LOG_STEPS, Trainer
 
 INTERVAL = 10_000
@@ -51,29 +51,29 @@ class Stall:
                 "threads": 1,
             }
         )
-        how = Beginning(
+        how = RunPlan(
             config=config,
             tunables=tunables,
             directory=lambda: RunDirectory.create(folder, config, tunables),
         )
         self.trainer: Trainer = _prepare(how, Control(), lambda event: None, held)
-        memory, source = self.trainer._memory, np.random.default_rng(0)
+        memory, source = self.trainer._buffer, np.random.default_rng(0)
         memory.rows[:] = source.standard_normal(memory.rows.shape, np.float32)
         memory.stored = self.trainer.env_steps = stored
-        self.trainer._experience.begin_episodes(stored)
+        self.trainer._collector.begin_episodes(stored)
         self.trainer._save_last(quietly=True)
 
     def go_on(self) -> None:
         """Come to the next save, with everything on record that comes with so many steps."""
         trainer = self.trainer
         trainer.env_steps += INTERVAL
-        trainer._memory.stored += INTERVAL
-        for slot in trainer._experience.exploration._slots:
+        trainer._buffer.stored += INTERVAL
+        for slot in trainer._collector.exploration._slots:
             slot.began_at = trainer.env_steps
         for _ in range(UPDATES):
-            trainer._agent.update(trainer._experience.sample())
+            trainer._agent.update(trainer._collector.sample())
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, LOG_STEPS):
-            trainer._records.add_training((step, step, *[0.123456] * 6), trainer.wall_s)
+            trainer._recorder.add_training((step, step, *[0.123456] * 6), trainer.wall_s)
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, EPISODE):
             ended = EpisodeEnded(
                 episode=step // EPISODE,
@@ -83,7 +83,7 @@ class Stall:
                 length=EPISODE,
                 terminated=True,
             )
-            trainer._records.add_episode(ended, trainer.wall_s)
+            trainer._recorder.add_episode(ended, trainer.wall_s)
         # As ten times a second.
         trainer._send_progress(trainer._phase())
 
@@ -91,11 +91,11 @@ class Stall:
 def measure(folder: Path, rounds: int, stored: int) -> dict[str, list[float]]:
     """Return the milliseconds of each pause, by what caused it."""
 
-    def submit(judge: Judge, agent: Checkpoint) -> None:
+    def submit(judge: Evaluator, agent: Checkpoint) -> None:
         # What goes to the process that evaluates; it is not started, to leave the processor alone.
         pickle.dumps(agent.policy())
 
-    Judge.submit = submit  # type: ignore[method-assign]
+    Evaluator.submit = submit  # type: ignore[method-assign]
     with ExitStack() as held:
         stall = Stall(folder, held, stored)
         trainer = stall.trainer

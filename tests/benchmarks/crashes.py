@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import choose_checkpoint
-from tests.lives import Life, differences, run_of
+from tests.support.lives import Life, differences, run_of
 
 SETTINGS: dict[str, Any] = {
     "env": "Pendulum-v1",
@@ -55,15 +55,15 @@ class Aim(StrEnum):
 
     RANDOM = "at random"
     AGENT = "while an agent was written"
-    MEMORY = "while the replay memory was written"
+    MEMORY = "while the replay buffer was written"
 
 
 class Left(StrEnum):
     """What a kill left behind, as far as it shows in the files."""
 
     HALF_AGENT = "a half-written agent"
-    TORN_MEMORY = "a torn write of the replay memory"
-    AHEAD = "a replay memory ahead of its agent"
+    TORN_MEMORY = "a torn write of the replay buffer"
+    AHEAD = "a replay buffer ahead of its agent"
     WHOLE = "whole files"
 
 
@@ -203,7 +203,7 @@ def look(folder: Path, life: Life, settings: dict[str, Any], aim: Aim, figures: 
         return
     run = RunDirectory.open(path)
     figures.left[aim, _left(run, settings["slack"])] += 1
-    figures.while_evaluating += bool(run.waiting())
+    figures.while_evaluating += bool(run.pending())
     saved, refusals = choose_checkpoint(run)
     reached = 0 if saved is None else saved.header.counters.env_steps
     if saved is None:

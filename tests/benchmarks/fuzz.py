@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.damage import Cases, make_run
+from tests.support.damage import Cases, make_run
 
 MOST_S = 10.0
 """A case that takes longer hangs."""

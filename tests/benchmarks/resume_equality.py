@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.lives import Changes, Life, differences, run_of
+from tests.support.lives import Changes, Life, differences, run_of
 
 SETTINGS: dict[str, Any] = {
     "actor_hidden": [64, 64],

@@ -70,9 +70,9 @@ def steps(rounds: int, count: int) -> dict[str, Any]:
 
 
 def growth() -> dict[str, Any]:
-    """Show that nothing grows with the steps but the replay memory, which is what it says."""
+    """Show that nothing grows with the steps but the replay buffer, which is what it says."""
     found = apart(parts.cost_by_fill)
-    print("\n| transitions in memory | ms for one sample and update | replay memory, MB resident |")
+    print("\n| transitions in memory | ms for one sample and update | replay buffer, MB resident |")
     print("|---|---|---|")
     for fill, row in found.items():
         print(f"| {fill:,} | {row['ms']:.2f} | {row['resident_mb']:.0f} |")

@@ -252,7 +252,7 @@ def peer_steps(env: str, count: int) -> dict[str, float]:
 
 
 def cost_by_fill() -> dict[int, dict[str, float]]:
-    """Milliseconds of one sample and update, and resident memory, as the replay memory fills."""
+    """Milliseconds of one sample and update, and resident memory, as the replay buffer fills."""
     os.environ["OMP_NUM_THREADS"] = "1"
     before = resident_mb()
     _, memory, work = our_agent(fill=0)

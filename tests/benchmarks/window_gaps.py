@@ -22,7 +22,7 @@ from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
 
 from studio.app import SWITCH_INTERVAL_S, build_window
-from studio.session.controller import RunState
+from studio.session.controller import SessionState
 from td3core.protocol.events import Phase, Progress
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         spin(chosen.seconds)
         frame_rate = len(frames) / (time.perf_counter() - began)
         window.controller.stop()
-        while window.controller.state is not RunState.IDLE:
+        while window.controller.state is not SessionState.IDLE:
             spin(0.05)
         speed = window.model.outcome.steps_per_s
         window.close()

@@ -8,8 +8,8 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
 from studio.app import build_window
-from studio.run_browser.panel import RunsBrowser
-from studio.session.controller import RunState
+from studio.run_browser.panel import RunBrowser
+from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 
@@ -28,9 +28,9 @@ def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
     window = build_window(tmp_path / "runs")
     window.show()
     yield window
-    if window.controller.state is not RunState.IDLE:
+    if window.controller.state is not SessionState.IDLE:
         window.controller.stop()
-        qtbot.waitUntil(lambda: window.controller.state is RunState.IDLE, timeout=30_000)
+        qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=30_000)
     window.close()
     window.deleteLater()
 
@@ -54,11 +54,11 @@ def browser_size() -> tuple[int, int]:
 
 
 @pytest.fixture
-def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[RunsBrowser]:
+def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[RunBrowser]:
     """The list of runs alone, shown, over a folder that may not exist yet."""
-    made = RunsBrowser(runs_dir, load_theme("light"))
+    made = RunBrowser(runs_dir, load_theme("light"))
     qtbot.addWidget(made)
     made.resize(*browser_size)
     made.show()
     yield made
-    made.close_errands()
+    made.stop_tasks()

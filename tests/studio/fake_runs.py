@@ -14,7 +14,7 @@ from td3core.runs.directory import (
     RunDirectory,
     training_columns,
 )
-from td3core.runs.metadata import Notes, write_notes
+from td3core.runs.metadata import RunLabel, write_label
 
 
 def make_run(
@@ -48,7 +48,7 @@ def make_run(
         ending = {"stopped": stopped, "message": message, "env_steps": reached}
         run.write_ending(ending | {"wall_s": reached / 150})
     if name or note:
-        write_notes(run.path, Notes(name=name, note=note))
+        write_label(run.path, RunLabel(name=name, note=note))
     return RunDirectory.open(run.path)
 
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.scaling import fitted
-from studio.replay.renderer.stage import HOLD_S, Agent, Clock, Episode
+from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
 from td3core.envs.rendering import prepare_rendering
 from td3core.errors import RequestError
 
@@ -48,7 +48,7 @@ class Renderer:
         self._connection = connection
         self._ring = RingWriter(prefix)
         self._clock = Clock()
-        self._agent: Agent | None = None
+        self._agent: LoadedAgent | None = None
         self._episode: Episode | None = None
         self._box: protocol.Fit | None = None
         self._seed = 0
@@ -147,7 +147,7 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in one process can come out black.
         self._close_episode()
         self._steps_wanted = 0
-        self._agent = Agent(load.path)
+        self._agent = LoadedAgent(load.path)
         self._begin_episode(0)
         assert self._episode is not None
         # Draw before saying yes: some environments find out only now that they cannot.

@@ -7,7 +7,7 @@ and unpack, while the training waits for the interpreter.
 from pathlib import Path
 from typing import NamedTuple
 
-from td3core.evaluation.rollout import Moment
+from td3core.evaluation.rollout import RolloutStep
 
 
 class Load(NamedTuple):
@@ -98,7 +98,7 @@ class Frame(NamedTuple):
     height: int
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""
-    moment: Moment
+    moment: RolloutStep
 
 
 class Refused(NamedTuple):

@@ -14,7 +14,7 @@ from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, frame_of
 from td3core.errors import RequestError
-from td3core.evaluation.rollout import Moment, rollout
+from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
 
 HOLD_S = 1.0
@@ -24,7 +24,7 @@ _MAX_GAP_S = 0.1
 _MAX_DEBT_S = 0.5
 
 
-class Agent:
+class LoadedAgent:
     """A checkpoint that is ready to act."""
 
     def __init__(self, path: Path) -> None:
@@ -42,14 +42,14 @@ class Agent:
 class Episode:
     """One noise-free episode, the very one that an evaluation with the same seed measures."""
 
-    def __init__(self, agent: Agent, seed: int, index: int) -> None:
+    def __init__(self, agent: LoadedAgent, seed: int, index: int) -> None:
         """Make a fresh environment and show its first state.
 
         Raises:
             RequestError: the environment cannot be made, or is not the one the agent knows.
         """
         self.index = index
-        self.moment = Moment(0, 0.0, 0.0, False, False)
+        self.moment = RolloutStep(0, 0.0, 0.0, False, False)
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
@@ -157,7 +157,7 @@ class _OpenedEnv(AgentView):
         """Return what the first reset returned."""
         return self._opening
 
-    def require_sizes(self, agent: Agent) -> None:
+    def require_sizes(self, agent: LoadedAgent) -> None:
         """Refuse an environment that has changed since the agent was trained."""
         known = agent.header.env
         sizes = (self._opening[0].size, int(np.prod(self._shape)))

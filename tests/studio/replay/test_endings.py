@@ -12,7 +12,7 @@ import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.replay.player import Player, State
+from studio.replay.player import Player, PlayerState
 from tests.studio.replay.scenes import (
     WAIT_MS,
     blocks,
@@ -38,7 +38,7 @@ def test_closing_leaves_no_process_no_thread_and_no_shared_memory(
     assert not renderers()
     assert threading.active_count() == threads
     assert not blocks()
-    assert player.state is State.EMPTY
+    assert player.state is PlayerState.EMPTY
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs POSIX signals")
@@ -94,8 +94,8 @@ IMPORTS = """
 import sys, threading
 from multiprocessing import Pipe
 from pathlib import Path
-from studio.replay import protocol
-from studio.replay.render_process import main
+from studio.replay.renderer import protocol
+from studio.replay.renderer.process import main
 
 ours, theirs = Pipe()
 def drive():
@@ -104,7 +104,7 @@ def drive():
     while not isinstance(ours.recv(), protocol.Frame):
         pass
     ours.send(protocol.Quit())
-from studio.replay.ring import RingReader
+from studio.replay.renderer.frame_ring import RingReader
 threading.Thread(target=drive).start()
 main(theirs, "td3_imports_")
 RingReader("td3_imports_").sweep()

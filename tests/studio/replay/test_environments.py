@@ -10,8 +10,8 @@ from td3core import checkpoint
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env
 from td3core.evaluation.evaluate import evaluate
-from tests.core.test_pybullet import WALKER, needs_pybullet
 from tests.studio.replay.scenes import endings, load, watched, write_agent
+from tests.td3core.envs.test_pybullet import WALKER, needs_pybullet
 
 
 @pytest.mark.parametrize(

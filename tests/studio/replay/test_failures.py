@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
-from studio.replay.player import Player, State
+from studio.replay.player import Player, PlayerState
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, watched
 
 
@@ -23,7 +23,7 @@ def test_a_killed_renderer_is_told_of_and_comes_back(
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
         os.kill(player.pid, signal.SIGKILL)
     assert said.args == ["The renderer stopped (signal 9). Training is not affected."]
-    assert player.state is State.CRASHED
+    assert player.state is PlayerState.CRASHED
     assert not blocks()
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
         player.restart()
@@ -42,7 +42,7 @@ def test_an_environment_that_fails_is_told_of_in_its_own_words(
         "The renderer stopped: ValueError: the motor is on fire. Training is not affected."
     ]
     load(qtbot, player, agent)
-    assert player.state is State.PAUSED
+    assert player.state is PlayerState.PAUSED
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_environment_that_cannot_be_shown_is_refused(
     with qtbot.waitSignal(player.refused, timeout=WAIT_MS) as said:
         player.load(staged(env))
     assert sentence in said.args[0]
-    assert player.state is State.EMPTY
+    assert player.state is PlayerState.EMPTY
     load(qtbot, player, agent)
 
 
@@ -80,7 +80,7 @@ def test_a_refusal_that_was_overtaken_does_not_stop_the_play(
     player.load(agent)
     pictures = watched(player)
     qtbot.waitUntil(lambda: any(p.moment.step > 1 for p in pictures), timeout=WAIT_MS)
-    assert player.state is State.PLAYING
+    assert player.state is PlayerState.PLAYING
     assert not refusals
 
 

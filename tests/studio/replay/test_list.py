@@ -17,7 +17,7 @@ from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
-from td3core.evaluation.result import Evaluation
+from td3core.evaluation.result import EvaluationResult
 from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
 
 # Qt's off-screen platform says so for every window with a smallest size.
@@ -73,7 +73,7 @@ def header_of(path: Path) -> Header:
             reward_threshold=300.0,
         ),
         counters=Counters(env_steps=250_000),
-        evaluation=Evaluation((260.0, 276.0), (900, 910), 0),
+        evaluation=EvaluationResult((260.0, 276.0), (900, 910), 0),
         complete=True,
         created="2026-01-01T00:00:00+00:00",
     )

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay import checkpoint_model
 from studio.replay.pane import ReplayPane
-from studio.replay.player import State
+from studio.replay.player import PlayerState
 from td3core.envs.make import check_env
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
 
@@ -44,9 +44,9 @@ def test_play_with_nothing_chosen_takes_the_bundled_agent(
         qtbot.keyClick(pane.view, Qt.Key.Key_Space)
     assert pane.player.path == bundled
     assert pane.checkpoints.chosen() == bundled
-    assert pane.player.state is State.PLAYING
+    assert pane.player.state is PlayerState.PLAYING
     qtbot.keyClick(pane.checkpoints.view, Qt.Key.Key_Space)
-    assert pane.player.state is State.PAUSED
+    assert pane.player.state is PlayerState.PAUSED
 
 
 def test_play_without_any_agent_says_how_to_get_one(
@@ -55,14 +55,14 @@ def test_play_without_any_agent_says_how_to_get_one(
     pane.checkpoints.model.clear_section(checkpoint_model.Section.BUNDLED)
     qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
     assert "no saved agent yet" in pane.message.text()
-    assert pane.player.state is State.EMPTY
+    assert pane.player.state is PlayerState.EMPTY
 
 
 def test_enter_on_a_row_plays_it(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
     pane.checkpoints.view.setCurrentIndex(pane.checkpoints.model.find(bundled))
     with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
         qtbot.keyClick(pane.checkpoints.view, Qt.Key.Key_Return)
-    assert pane.player.state is State.PLAYING
+    assert pane.player.state is PlayerState.PLAYING
 
 
 def test_a_crash_offers_to_restart_the_renderer(
@@ -107,9 +107,9 @@ def test_a_hidden_pane_draws_nothing_and_goes_on_when_it_is_shown(
     load(qtbot, pane.player, bundled)
     pane.player.play()
     pane.hide()
-    assert pane.player.state is State.PAUSED
+    assert pane.player.state is PlayerState.PAUSED
     pane.show()
-    assert pane.player.state is State.PLAYING
+    assert pane.player.state is PlayerState.PLAYING
 
 
 def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:

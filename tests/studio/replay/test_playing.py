@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QSize
 from pytestqt.qtbot import QtBot
 
-from studio.replay.player import Player, State
+from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.frame_ring import SLOTS
 from td3core import checkpoint
 from td3core.envs.make import check_env
@@ -29,7 +29,7 @@ def test_loading_shows_the_first_state_and_stands_still(
 ) -> None:
     pictures = watched(player)
     load(qtbot, player, agent)
-    assert player.state is State.PAUSED
+    assert player.state is PlayerState.PAUSED
     assert [picture.moment.step for picture in pictures] == [0]
     assert pictures[0].image.width() == 500
 
@@ -39,7 +39,7 @@ def test_playing_shows_thirty_different_pictures(qtbot: QtBot, player: Player, a
     player.set_speed(4.0)
     load(qtbot, player, agent)
     player.play()
-    assert player.state is State.PLAYING
+    assert player.state is PlayerState.PLAYING
     qtbot.waitUntil(lambda: len({pixels(p) for p in pictures}) >= 30, timeout=WAIT_MS)
 
 
@@ -52,7 +52,7 @@ def test_a_step_takes_one_step_and_shows_one_picture(
         player.step()
     qtbot.waitUntil(lambda: len(pictures) >= 5, timeout=WAIT_MS)
     assert [picture.moment.step for picture in pictures] == [1, 2, 3, 4, 5]
-    assert player.state is State.PAUSED
+    assert player.state is PlayerState.PAUSED
 
 
 def test_pausing_ends_the_pictures(qtbot: QtBot, player: Player, agent: Path) -> None:
@@ -62,7 +62,7 @@ def test_pausing_ends_the_pictures(qtbot: QtBot, player: Player, agent: Path) ->
     player.play()
     qtbot.waitUntil(lambda: len(pictures) > 5, timeout=WAIT_MS)
     player.pause()
-    assert player.state is State.PAUSED
+    assert player.state is PlayerState.PAUSED
     before = len(pictures)
     player.step()
     player.step()
@@ -126,10 +126,10 @@ def test_a_checkpoint_saved_by_the_run_can_wait_for_the_end_of_the_episode(
     newer = staged("Sound-v0")
     with qtbot.waitSignal(player.loaded, timeout=WAIT_MS) as said:
         player.load(newer, at_episode_end=True)
-        assert player.state is State.PLAYING
+        assert player.state is PlayerState.PLAYING
     assert said.args[0].path == newer
     assert any(picture.moment.over for picture in pictures)
-    assert player.state is State.PLAYING
+    assert player.state is PlayerState.PLAYING
 
 
 def test_of_many_loads_in_a_row_the_last_one_stays(
@@ -140,7 +140,7 @@ def test_of_many_loads_in_a_row_the_last_one_stays(
     last = staged("Sound-v0")
     for path in (agent, last, agent, agent, last):
         player.load(path)
-    qtbot.waitUntil(lambda: player.state is State.PAUSED, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: player.state is PlayerState.PAUSED, timeout=WAIT_MS)
     assert player.path == last
     assert [loaded.path for loaded in said] == [last]
 

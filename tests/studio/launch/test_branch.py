@@ -1,0 +1,211 @@
+"""A new run begins at a saved agent, with other settings, and shows what came before."""
+
+import math
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QLabel, QPushButton, QSpinBox, QWidget
+
+from studio.launch.branch_dialog import BranchDialog
+from studio.session.controller import SessionState
+from td3core.checkpoint import read_header
+from td3core.config import Tunables
+from td3core.exporters import weights
+from td3core.protocol.events import Ended, Failed, Started
+from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
+from tests.studio.window.test_main_job import Listener, click
+
+
+@pytest.fixture
+def parent(runs_dir: Path) -> RunDirectory:
+    """A run of 1500 steps with checkpoints at 500, 1000 and 1500."""
+    return train_before(runs_dir, steps=1500, checkpoint_interval=500, stop_at=10**9)
+
+
+@pytest.fixture
+def dialog(qtbot, parent: RunDirectory) -> BranchDialog:
+    made = BranchDialog(read_header(parent.step_checkpoint(1000)))
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def part(dialog: QWidget, kind: type, name: str):
+    found = dialog.findChild(kind, name)
+    assert found is not None, name
+    return found
+
+
+def menu_at(window, path: Path) -> QAction:
+    """Ask for what can be done with an agent, as a right click does."""
+    rows = window.replay.checkpoints
+    index = rows.model.find(path)
+    assert index.isValid()
+    rows.view.scrollTo(index)
+    rows.view.customContextMenuRequested.emit(rows.view.visualRect(index).center())
+    assert rows.menu.isVisible()
+    rows.menu.hide()
+    return rows.branch_action
+
+
+def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent(
+    qtbot, window, find, parent, monkeypatch
+):
+    def answer(dialog: BranchDialog) -> int:
+        part(dialog, QSpinBox, "branch_steps").setValue(2000)
+        part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
+        dialog._check()
+        return dialog.result()
+
+    monkeypatch.setattr(BranchDialog, "exec", answer)
+    open_run(qtbot, window, parent)
+    action = menu_at(window, parent.step_checkpoint(1000))
+    assert action.isEnabled()
+    listener = Listener(window)
+    action.trigger()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    started = listener.all(Started)[0]
+    assert started.env_steps == 1000
+    assert started.run != parent.path
+    assert (started.config.steps, started.tunables.tau) == (2000, 0.02)
+    assert find("spin_tau").value() == 0.02
+    past = window.model.past
+    assert past.episodes.column("env_steps")[-1] == 1000.0
+    assert past.training.column("env_steps")[-1] == 1000.0
+    wait_until_idle(qtbot, window)
+    assert isinstance(listener.said[-1], Ended)
+    steps = window.model.training.column("env_steps")
+    assert (steps[0] > 1000, steps[-1]) == (True, 2000)
+    card = window.plots.card("plot_q")
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
+    dimmed = card._past._items[0].xData
+    assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
+    assert RunDirectory.open(started.run).parent.run == parent.path.name
+
+
+def test_what_is_learnt_depends_on_is_shown_and_cannot_be_changed(dialog, parent):
+    header = read_header(parent.step_checkpoint(1000))
+    for name in FIXED_BY_CHECKPOINT:
+        assert dialog.findChild(QWidget, f"branch_{name}") is None
+    texts = [label.text() for label in dialog.findChildren(QLabel)]
+    assert "Pendulum-v1" in texts
+    assert ", ".join(map(str, header.config.actor_hidden)) in texts
+
+
+def test_only_what_was_changed_is_handed_on(dialog):
+    # The parent has come to its end, so that a branch from it needs a later one of its own.
+    assert dialog.values() == {}
+    part(dialog, QSpinBox, "branch_batch_size").setValue(16)
+    part(dialog, QDoubleSpinBox, "branch_gamma").setValue(0.9)
+    assert dialog.values() == {"batch_size": 16, "gamma": 0.9}
+
+
+def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
+    made = BranchDialog(read_header(parent.last))
+    qtbot.addWidget(made)
+    assert made.values() == {"steps": 3000}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [("steps", 1000, "steps cannot be 1000"), ("batch_size", 5000, "larger than buffer_size")],
+)
+def test_settings_that_cannot_be_keep_the_dialog_open_and_say_why(qtbot, dialog, name, value, says):
+    part(dialog, QSpinBox, f"branch_{name}").setValue(value)
+    train = part(dialog, QPushButton, "branch_train_button")
+    click(qtbot, train)
+    assert dialog.isVisible()
+    assert says in dialog.problem.text()
+    part(dialog, QSpinBox, "branch_steps").setValue(1600)
+    part(dialog, QSpinBox, "branch_batch_size").setValue(8)
+    click(qtbot, train)
+    assert dialog.result() == QDialog.DialogCode.Accepted
+
+
+def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
+    window, parent, tmp_path
+):
+    exported = parent.checkpoints / "step_000000700.safetensors"
+    weights.export(parent.last, exported)
+    window.replay.show_run(parent)
+    action = menu_at(window, exported)
+    assert not action.isEnabled()
+    assert "cannot learn on" in action.toolTip() or "not learn on" in action.toolTip()
+    bundled = window.replay.checkpoints.model.first()
+    if not read_header(bundled).complete:
+        assert not menu_at(window, bundled).isEnabled()
+
+
+def test_nothing_is_branched_while_a_run_trains(qtbot, window, find, parent):
+    window.replay.show_run(parent)
+    window.replay.checkpoints.set_busy(True)
+    action = menu_at(window, parent.step_checkpoint(500))
+    assert not action.isEnabled()
+    assert "stop it first" in action.toolTip()
+
+
+def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
+    qtbot, window, find, runs_dir, monkeypatch
+):
+    run = train_before(runs_dir, actor_lr=4e-4, critic_lr=2e-3, stop_at=600)
+    from td3core.training import trainer
+    from td3core.training.divergence import DivergedError
+
+    sound = trainer.require_sound_metrics
+
+    def blow_up(metrics, env_steps, **_):
+        raise DivergedError("critic1_loss", math.inf, env_steps)
+
+    monkeypatch.setattr(trainer, "require_finite_metrics", blow_up)
+    listener = Listener(window)
+    window.launcher.resume(run.path)
+    qtbot.waitUntil(lambda: bool(listener.all(Failed)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    assert listener.all(Failed)[0].diverged
+    assert "critic1_loss became inf by step" in window.banner.text
+    monkeypatch.setattr(trainer, "require_finite_metrics", sound)
+    button = find("banner_action_button")
+    assert "half the learning rates" in button.text()
+    reached = read_header(run.last).counters.env_steps
+    click(qtbot, button)
+    qtbot.waitUntil(lambda: len(listener.all(Started)) == 2, timeout=60_000)
+    started = listener.all(Started)[1]
+    assert started.env_steps == reached
+    assert (started.tunables.actor_lr, started.tunables.critic_lr) == (2e-4, 1e-3)
+    wait_until_idle(qtbot, window)
+    # Any other message comes without that button.
+    window.banner.show_message("info", "all is well")
+    assert not button.isVisible()
+
+
+def test_a_checkpoint_that_is_not_kept_leaves_the_list(qtbot, window, parent):
+    window.replay.show_run(parent)
+    rows = window.replay.checkpoints.model
+    assert rows.find(parent.step_checkpoint(500)).isValid()
+    parent.step_checkpoint(500).unlink()
+    window.replay.checkpoints.note_saved(parent.last, 1500, None)
+    assert not rows.find(parent.step_checkpoint(500)).isValid()
+    assert rows.find(parent.step_checkpoint(1000)).isValid()
+
+
+def test_the_list_says_how_much_room_the_run_takes(window, parent):
+    window.replay.show_run(parent)
+    rows = window.replay.checkpoints.model
+    heading = rows.index(0).data(Qt.ItemDataRole.DisplayRole)
+    assert heading.startswith("This run")
+    assert heading.endswith("on disk")
+    assert any(unit in heading for unit in ("kB", "MB"))
+
+
+def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3})
+    qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
+    wait_until_idle(qtbot, window)
+    assert window.controller.state is SessionState.IDLE
+    assert window.live.tunables().tau == 0.3
+    click(qtbot, find("reset_tau"))
+    assert window.live.tunables().tau == Tunables().tau

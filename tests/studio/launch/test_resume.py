@@ -1,0 +1,251 @@
+"""A run goes on in the window where it was left, with its curves and its settings."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog
+
+from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.session.controller import SessionState
+from td3core import checkpoint
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Started, Tuned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
+from td3core.runs.tables import read_table
+from td3core.training.launch import train
+from tests.studio.window.test_main_job import Listener, click
+from tests.td3core.helpers import tiny
+
+PENDULUM: dict[str, Any] = {
+    "env": "Pendulum-v1",
+    "steps": 3000,
+    "learning_starts": 100,
+    "checkpoint_interval": 1000,
+}
+
+
+def train_before(runs_dir: Path, stop_at: int = 1200, **values: Any) -> RunDirectory:
+    """Train beside the window until a step at which it is stopped."""
+    config, tunables = tiny(**{**PENDULUM, **values})
+    control = Control()
+
+    def react(event: Any) -> None:
+        if getattr(event, "env_steps", 0) >= stop_at:
+            control.stop()
+
+    outcome = train(config, tunables, control, react, runs_dir)
+    assert isinstance(outcome, Ended)
+    return RunDirectory.open(outcome.run)
+
+
+def wait_until_idle(qtbot, window) -> None:
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=60_000)
+
+
+def open_run(qtbot, window, run: RunDirectory) -> None:
+    """Open a run from the list, as a double click does."""
+    window.show_runs()
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: window.runs.proxy.find(run.path).isValid(), timeout=20_000)
+    window.runs.view.choose([run.path], run.path)
+    with qtbot.waitSignal(window.model.run_opened, timeout=20_000):
+        window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path))
+
+
+def listed(qtbot, window, run: RunDirectory, name: str) -> QAction:
+    """Choose a run in the list and return what can be done with it."""
+    window.show_runs()
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: window.runs.proxy.find(run.path).isValid(), timeout=20_000)
+    window.runs.view.choose([run.path], run.path)
+    return window.findChild(QAction, f"runs_{name}")
+
+
+def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, find, runs_dir):
+    run = train_before(runs_dir, tau=0.0125, critic_lr=1e-3, seed=7)
+    reached = checkpoint.read_header(run.last).counters.env_steps
+    assert not find("resume_button").isEnabled()
+    open_run(qtbot, window, run)
+    before = window.model.training.rows()
+    assert before[-1, 0] <= reached
+    assert find("resume_button").isEnabled()
+    listener = Listener(window)
+    click(qtbot, find("resume_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    started = listener.all(Started)[0]
+    assert (started.run, started.env_steps) == (run.path, reached)
+    # Form and sliders are those of the run.
+    assert find("env_combo").currentText() == "Pendulum-v1"
+    assert (find("seed_spin").value(), find("steps_spin").value()) == (7, 3000)
+    assert find("field_actor_hidden").text() == "8, 8"
+    assert window.live.tunables() == started.tunables
+    assert find("spin_tau").value() == 0.0125
+    # The curves were not wiped, and are drawn on.
+    assert np.array_equal(window.model.training.rows()[: len(before)], before, equal_nan=True)
+    wait_until_idle(qtbot, window)
+    assert listener.said[-1].stopped == "finished"
+    steps = window.model.training.column("env_steps")
+    assert (np.diff(steps) > 0).all()
+    assert steps[-1] == 3000
+    assert len(window.model.episodes) == len(read_table(run.path / "episodes.csv")) == 15
+    assert find("status_progress").value() == find("status_progress").maximum()
+
+
+def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
+    qtbot, window, find, tmp_path, runs_dir
+):
+    whole = train_before(tmp_path / "whole", stop_at=10**9)
+    run = train_before(runs_dir)
+    window.launcher.resume(run.path)
+    qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
+    wait_until_idle(qtbot, window)
+    drawn = window.model.episodes.rows()[:, :2]
+    rows = read_table(whole.path / "episodes.csv")
+    expected = [(float(row["env_steps"]), float(row["return"])) for row in rows]
+    assert np.allclose(drawn, expected)
+    returns = [value for _, value in expected]
+    smoothed = [np.mean(returns[max(0, at - 19) : at + 1]) for at in range(len(returns))]
+    assert np.allclose(window.model.episodes.column("smoothed"), smoothed)
+
+
+def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_said(
+    qtbot, window, find, runs_dir
+):
+    run = train_before(runs_dir, stop_at=1200)
+    reached = checkpoint.read_header(run.last).counters.env_steps
+    table = run.path / "episodes.csv"
+    line = table.read_text().splitlines()[-1].split(",")
+    line[1] = str(reached + 400)
+    table.write_text(table.read_text() + ",".join(line) + "\n")
+    open_run(qtbot, window, run)
+    assert window.model.episodes.column("env_steps")[-1] == reached + 400
+    listener = Listener(window)
+    window.launcher.resume(run.path)
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    steps = window.model.episodes.column("env_steps")
+    assert list(steps) == [200.0 * n for n in range(1, 16)]
+    said = f"The 400 steps on record after step {reached:,} are taken again"
+    assert said in find("log_view").toPlainText()
+
+
+def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, monkeypatch):
+    run = train_before(runs_dir, steps=600)
+    asked = []
+
+    def answer(dialog: MoreStepsDialog) -> int:
+        asked.append(dialog.steps)
+        dialog._spin.setValue(900)
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(MoreStepsDialog, "exec", answer)
+    action = listed(qtbot, window, run, "resume")
+    assert action.isEnabled()
+    listener = Listener(window)
+    action.trigger()
+    qtbot.waitUntil(lambda: bool(listener.all(Ended)), timeout=60_000)
+    assert asked == [1200]
+    assert listener.said[-1].env_steps == 900
+    assert RunDirectory.open(run.path).config.steps == 900
+    wait_until_idle(qtbot, window)
+
+
+def test_what_will_differ_is_said_in_banner_and_log(qtbot, window, find, runs_dir):
+    run = train_before(runs_dir, keep_replay=False)
+    window.launcher.resume(run.path)
+    qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=60_000)
+    assert "replay buffer could not be had again" in window.banner.text
+    assert "replay buffer could not be had again" in find("log_view").toPlainText()
+    wait_until_idle(qtbot, window)
+
+
+def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find, runs_dir):
+    run = train_before(runs_dir)
+    for path in run.saved():
+        path.write_bytes(b"damaged")
+    open_run(qtbot, window, run)
+    listener = Listener(window)
+    click(qtbot, find("resume_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(Failed)), timeout=60_000)
+    assert "cannot go on" in window.banner.text
+    wait_until_idle(qtbot, window)
+    assert window.model.run == run.path
+
+
+def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, runs_dir, window, find):
+    # The window's own folder: one that was there before it opened.
+    run = train_before(runs_dir)
+    (run.path / "ending.json").unlink()
+    window._looked_for_interrupted = False
+    window.hide()
+    window.show()
+    qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=20_000)
+    assert "One run was interrupted" in window.banner.text
+
+
+def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_dir):
+    run = train_before(runs_dir, stop_at=1000)
+    open_run(qtbot, window, run)
+    card = window.plots.card("plot_q")
+    reached = checkpoint.read_header(run.last).counters.env_steps
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
+    qtbot.waitUntil(lambda: list(card.notes.xvals) == [float(reached)], timeout=5_000)
+    card.hovered.emit(QPointF(float(reached), 0.0))
+    assert f"stopped at step {reached:,}" in card.readout
+    card.hovered.emit(QPointF(reached / 2, 0.0))
+    assert "stopped" not in card.readout
+    listener = Listener(window)
+    click(qtbot, find("resume_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    window.controller.save()
+    wait_until_idle(qtbot, window)
+    done = [note.event for note in window.model.notes]
+    assert done == ["stop", "resume", "save"]
+    written = [json.loads(line)["event"] for line in run.journal_file.read_text().splitlines()]
+    assert done == written
+
+
+def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
+    qtbot, window, find, runs_dir, monkeypatch
+):
+    run = train_before(runs_dir, steps=900)
+    run.note({"step": 300, "field": "tau", "old": 0.005, "new": 0.02, "time": ""})
+    run.note({"step": 600, "field": "policy_delay", "old": 2, "new": 3, "time": ""})
+    monkeypatch.setattr(RepeatDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    listener = Listener(window)
+    listed(qtbot, window, run, "repeat").trigger()
+    qtbot.waitUntil(lambda: bool(listener.all(Ended)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    done = [(each.env_steps, *each.changes[0]) for each in listener.all(Tuned)]
+    assert done == [(300, "tau", 0.005, 0.02), (600, "policy_delay", 2, 3)]
+    again = RunDirectory.open(window.model.run)
+    assert again.path != run.path
+    assert again.config == run.config
+    assert changes_of(again.journal()) == changes_of(run.journal())
+    assert (find("spin_tau").value(), find("spin_policy_delay").value()) == (0.02, 3)
+    assert [marker.scheduled for marker in window.model.markers] == [True, True]
+    qtbot.waitUntil(lambda: "(scheduled)" in find("log_view").toPlainText(), timeout=5_000)
+
+
+def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
+    run = train_before(runs_dir, steps=300)
+    listed(qtbot, window, run, "repeat").trigger()
+    assert "No live setting was changed" in window.banner.text
+    assert not window.controller.busy
+
+
+@pytest.mark.parametrize("reached", [0, 500])
+def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, reached):
+    from td3core.runs.listing import summarise
+
+    run = train_before(runs_dir, steps=600)
+    dialog = MoreStepsDialog(summarise(run), window)
+    dialog._spin.setValue(reached)
+    assert dialog.steps == 601
+    dialog.deleteLater()

@@ -1,0 +1,79 @@
+"""The window lets a run be tried in a process of its own, and says what came of it."""
+
+import json
+from pathlib import Path
+
+import psutil
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialogButtonBox
+
+from studio.launch import verify_dialog
+from studio.launch.verify_dialog import VerifyDialog
+from tests.studio.launch.test_resume import listed, train_before
+
+START = {"from_step": 1200, "steps": 500}
+
+
+@pytest.fixture
+def dialog(qtbot) -> VerifyDialog:
+    made = VerifyDialog()
+    qtbot.addWidget(made)
+    return made
+
+
+def fingerprints(run: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+
+def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir, monkeypatch):
+    run = train_before(runs_dir)
+    before = fingerprints(run.path)
+    folders = []
+    make = verify_dialog.tempfile.mkdtemp
+    monkeypatch.setattr(
+        verify_dialog.tempfile, "mkdtemp", lambda **how: folders.append(make(**how)) or folders[-1]
+    )
+    said: list[str] = []
+    monkeypatch.setattr(
+        VerifyDialog, "_say", lambda self, text: said.append(text) or self.verdict.setText(text)
+    )
+    listed(qtbot, window, run, "verify").trigger()
+    assert window.verify.isVisible()
+    assert window.verify.busy
+    qtbot.waitUntil(lambda: not window.verify.busy, timeout=120_000)
+    assert window.verify.verdict.text().startswith(f"Yes. {run.path.name} resumes exactly")
+    assert any("at one go" in text for text in said)
+    assert any("interruption" in text for text in said)
+    assert fingerprints(run.path) == before
+    assert not any(Path(folder).exists() for folder in folders)
+    window.verify.close()
+
+
+def test_closing_ends_the_check_and_leaves_nothing(qtbot, window, runs_dir):
+    run = train_before(runs_dir)
+    listed(qtbot, window, run, "verify").trigger()
+    qtbot.waitUntil(lambda: "at one go" in window.verify.verdict.text(), timeout=60_000)
+    folder = Path(window.verify._folder)
+    process = psutil.Process(window.verify.command.process_id)
+    assert folder.exists()
+    cancel = window.verify.buttons.button(QDialogButtonBox.StandardButton.Cancel)
+    qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert not window.verify.isVisible()
+    assert not window.verify.busy
+    assert not folder.exists()
+    assert not process.is_running()
+
+
+def test_a_run_that_cannot_be_tried_says_why(qtbot, dialog, tmp_path):
+    dialog.check(tmp_path / "nothing")
+    qtbot.waitUntil(lambda: not dialog.busy, timeout=60_000)
+    assert "could not be tried" in dialog.verdict.text()
+    assert "is not a run" in dialog.verdict.text()
+
+
+def test_what_differs_is_listed(dialog):
+    found = START | {"exact": False, "differences": ["The counters differ.", "a.csv differs."]}
+    text = verify_dialog._in_words("walk", json.loads(json.dumps(found)))
+    assert text.startswith("No. walk does not resume exactly (tried from step 1,200 to 1,700)")
+    assert text.splitlines()[1:] == ["•  The counters differ.", "•  a.csv differs."]

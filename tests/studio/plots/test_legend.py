@@ -1,0 +1,102 @@
+"""The legends of the plots, whole where there is room and cut by the name where there is none."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from studio.plots.legend import Legend
+from td3core.config import RunConfig, Tunables
+from td3core.protocol import events
+from tests.studio.fake_runs import make_run
+from tests.studio.window.test_details import open_run, plain_text
+
+RETURNS = ["episode", "mean of 20", "evaluation"]
+NAN = float("nan")
+
+
+@pytest.fixture
+def legend(qtbot) -> Legend:
+    made = Legend("What it is about")
+    qtbot.addWidget(made)
+    made.show_entries([("first", "#ff0000"), ("second", "#00ff00"), ("third", "")])
+    made.show()
+    return made
+
+
+def legends(window) -> dict[str, list[str]]:
+    """Return what is named on each plot, once it is known to be seen as a whole."""
+    found = {}
+    for name in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
+        label = window.plots.card(name)._legend
+        seen = QLabel(label.text())
+        seen.setProperty("role", "legend")
+        seen.setFont(label.font())
+        assert seen.sizeHint().width() <= label.contentsRect().width(), name
+        assert label.height() >= label.fontMetrics().height()
+        found[name] = label.names
+    return found
+
+
+def redrawn(qtbot, window) -> dict[str, list[str]]:
+    window.model.curves_changed.emit()
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
+    QApplication.processEvents()
+    return legends(window)
+
+
+@pytest.mark.parametrize("runs_shown", [False, True])
+def test_every_legend_is_whole_in_a_window_of_1280_pixels(
+    qtbot, window, runs_dir: Path, runs_shown: bool
+) -> None:
+    window.resize(1280, 800)
+    assert set(map(tuple, legends(window).values())) == {()}
+    parent = make_run(runs_dir, first=0, reached=500)
+    branch = make_run(runs_dir, first=500, parent=(parent.path.name, 500))
+    open_run(qtbot, window, branch)
+    window.docks.dock("runs").setVisible(runs_shown)
+    past = "faint: parent"
+    assert redrawn(qtbot, window) == {
+        "plot_return": [*RETURNS, past],
+        "plot_q": ["Q₁", "Q₂", "target", past],
+        "plot_critic_loss": ["Q₁", "Q₂", past],
+        "plot_actor_loss": ["actor", past],
+    }
+
+
+def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
+    window.resize(1280, 800)
+    window.model.handle(
+        events.Started(
+            run=Path("run"),
+            config=RunConfig(env="Pendulum-v1", twin_critics=False),
+            tunables=Tunables(),
+            env_steps=0,
+            device="cpu",
+            threads=1,
+            products="MKL",
+            reward_threshold=None,
+        )
+    )
+    window.model.training.append(
+        [(float(s), s, -5.0, NAN, -5.5, 0.5, NAN, 5.0) for s in range(50, 501, 50)]
+    )
+    found = redrawn(qtbot, window)
+    assert (found["plot_q"], found["plot_critic_loss"]) == (["Q₁", "target"], ["Q₁"])
+
+
+def test_what_has_no_room_is_left_out_whole_and_named_in_the_tooltip(legend) -> None:
+    legend.resize(600, 20)
+    assert legend.names == ["first", "second", "third"]
+    assert "…" not in legend.text()
+    legend.resize(legend.fontMetrics().horizontalAdvance("● first  ● second  …") + 12, 20)
+    assert legend.names == ["first", "second"]
+    assert plain_text(legend.text()).endswith("…")
+    tip = plain_text(legend.toolTip())
+    assert all(text in tip for text in ("What it is about", "first", "second", "third"))
+
+
+def test_a_legend_widens_nothing(legend) -> None:
+    legend.show_entries([("W" * 200, "#ff0000")])
+    assert legend.sizeHint().width() == 0
+    assert legend.minimumSizeHint().width() <= 40

@@ -1,0 +1,172 @@
+"""Runs are named, noted on and thrown away from the list."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QMessageBox
+
+from studio.run_browser import dialogs
+from studio.run_browser.dialogs import move_to_trash
+from td3core.runs.lock import RunLock
+from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import action, choose, listed, read_again
+from tests.studio.window.test_main_job import click
+
+
+def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) -> None:
+    run = make_run(runs_dir)
+    read_again(qtbot, browser)
+    choose(browser, run)
+    action(browser, "rename").trigger()
+    editor = browser.view.findChild(QLineEdit)
+    assert editor is not None
+    # What a scan finds meanwhile does not take the editor away.
+    late = make_run(runs_dir, seed=5)
+    read_again(qtbot, browser)
+    qtbot.keyClicks(editor, "the good one")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: run.notes().name == "the good one")
+    qtbot.waitUntil(lambda: late.path in browser.model.rows)
+    assert "the good one" in listed(browser)
+    assert run.path.is_dir()
+
+
+def test_a_note_is_kept_searched_and_shown_in_the_tooltip(
+    qtbot, browser, runs_dir, monkeypatch
+) -> None:
+    run = make_run(runs_dir, name="mine")
+    read_again(qtbot, browser)
+    choose(browser, run)
+    monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: "with <b>care</b>")
+    action(browser, "note").trigger()
+    assert (run.notes().name, run.notes().note) == ("mine", "with <b>care</b>")
+    cell = browser.proxy.find(run.path)
+    assert "with &lt;b&gt;care" in cell.data(Qt.ItemDataRole.ToolTipRole)
+    monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: None)
+    action(browser, "note").trigger()
+    assert run.notes().note == "with <b>care</b>"
+
+
+def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monkeypatch) -> None:
+    run = make_run(runs_dir)
+    read_again(qtbot, browser)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("studio.run_browser.tree_model.write_label", full)
+    with qtbot.waitSignal(browser.refused) as said:
+        assert not browser.model.setData(browser.model.find(run.path), "new")
+    assert "No space left" in said.args[0]
+    assert listed(browser) == ["Pendulum-v1"]
+
+
+@pytest.fixture
+def answers(monkeypatch) -> list[bool]:
+    """Answer questions about deleting in this order; the questions are kept in ``asked``."""
+    given: list[bool] = []
+    monkeypatch.setattr(dialogs, "_agreed", lambda *_: given.pop(0))
+    return given
+
+
+def test_a_deleted_run_goes_to_the_trash_once_a_person_agrees(
+    qtbot, browser, runs_dir, answers, monkeypatch
+) -> None:
+    run, other = make_run(runs_dir), make_run(runs_dir, seed=1)
+    thrown: list[Path] = []
+    monkeypatch.setattr(
+        dialogs, "move_to_trash", lambda path: thrown.append(path) or not shutil.rmtree(path)
+    )
+    read_again(qtbot, browser)
+    choose(browser, run)
+    answers[:] = [False, True]
+    action(browser, "delete").trigger()
+    assert (thrown, run.path.exists()) == ([], True)
+    action(browser, "delete").trigger()
+    assert thrown == [run.path]
+    qtbot.waitUntil(lambda: list(browser.model.rows) == [other.path])
+
+
+def test_without_a_trash_deleting_for_good_is_asked_about_again(
+    qtbot, browser, runs_dir, answers, monkeypatch
+) -> None:
+    run = make_run(runs_dir)
+    monkeypatch.setattr(dialogs, "move_to_trash", lambda path: False)
+    read_again(qtbot, browser)
+    choose(browser, run)
+    answers[:] = [True, False, True, True]
+    action(browser, "delete").trigger()
+    assert run.path.exists()
+    action(browser, "delete").trigger()
+    assert not run.path.exists()
+    assert answers == []
+
+
+def test_the_question_names_the_run_and_its_safe_answer_is_the_default(
+    qtbot, browser, runs_dir, monkeypatch
+) -> None:
+    run = make_run(runs_dir)
+    asked: list[str] = []
+
+    def press_enter(box: QMessageBox) -> None:
+        asked.append(box.text())
+        assert box.defaultButton() is box.button(QMessageBox.StandardButton.Cancel)
+
+    monkeypatch.setattr(QMessageBox, "exec", press_enter)
+    read_again(qtbot, browser)
+    choose(browser, run)
+    action(browser, "delete").trigger()
+    assert run.path.name in asked[0]
+    assert run.path.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the trash cannot be set aside")
+def test_the_systems_trash_takes_a_folder_and_nothing_is_lost_without_one(
+    tmp_path, monkeypatch
+) -> None:
+    run = make_run(tmp_path / "runs")
+    data = tmp_path / "data"
+    monkeypatch.setenv("XDG_DATA_HOME", str(data))
+    assert not move_to_trash(run.path)
+    assert run.path.exists()
+    data.mkdir()
+    assert move_to_trash(run.path)
+    assert (data / "Trash" / "files" / run.path.name / "run.toml").exists()
+    assert not run.path.exists()
+    assert not move_to_trash(tmp_path / "nothing")
+
+
+def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> None:
+    run = make_run(runs_dir, stopped=None)
+    read_again(qtbot, browser)
+    choose(browser, run)
+    # It has begun to run elsewhere since it was last looked at.
+    with RunLock(run.path), qtbot.waitSignal(browser.refused) as said:
+        action(browser, "delete").trigger()
+    assert "is running and cannot be deleted" in said.args[0]
+    with RunLock(run.path):
+        read_again(qtbot, browser)
+        assert not action(browser, "delete").isEnabled()
+        assert "running" in action(browser, "delete").toolTip()
+    assert run.path.exists()
+
+
+def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> None:
+    run = make_run(window.runs._runs_dir)
+    click(qtbot, find("runs_button"))
+    qtbot.waitUntil(lambda: run.path in window.runs.model.rows)
+    choose(window.runs, run)
+    deleted: list[object] = []
+    monkeypatch.setattr(
+        "studio.run_browser.actions.delete_runs", lambda _, paths: deleted.append(paths) or []
+    )
+    window.activateWindow()
+    find("runs_view").setFocus()
+    qtbot.waitUntil(lambda: find("runs_view").hasFocus())
+    qtbot.keyClick(find("runs_view"), Qt.Key.Key_Delete)
+    assert deleted == [[run.path]]
+    qtbot.keyClick(find("runs_view"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.model.run == run.path)

@@ -1,0 +1,221 @@
+"""What the list of runs tells, in which order, and how it is read."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.modeltest import ModelTester
+
+from studio.run_browser import scanner
+from studio.run_browser.columns import Column, started
+from studio.run_browser.scanner import Found, RunRow, scan
+from studio.session.history import read_history
+from td3core.runs.lock import RunLock
+from tests.studio.fake_runs import make_run, return_at
+from tests.studio.run_browser.runs_list import choose, listed, read_again
+
+
+def test_an_empty_folder_is_met_with_a_friendly_sentence(qtbot, browser, runs_dir) -> None:
+    read_again(qtbot, browser)
+    assert browser._place.hint.isVisible()
+    assert "Press Train" in browser._place.hint.text()
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    assert browser.view.isVisible()
+
+
+def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, seed=3, created="2026-01-02T10:00:00+00:00")
+    make_run(
+        runs_dir,
+        "BipedalWalker-v3",
+        steps=4000,
+        seed=7,
+        first=500,
+        reached=1500,
+        stopped="user",
+        preset="BipedalWalker-v3 + DDPG",
+        name="slow start",
+        parent=(parent.path.name, 500),
+        created="2026-01-03T10:00:00+00:00",
+    )
+    read_again(qtbot, browser)
+    row = {column: listed(browser, column)[1].strip() for column in Column}
+    assert row[Column.RUN] == "slow start"
+    assert row[Column.STATE] == "stopped"
+    last, best = return_at(1500) + 50, max(return_at(s) + 50 for s in range(750, 1501, 250))
+    assert (row[Column.LAST], row[Column.BEST]) == (f"{last:,.1f}", f"{best:,.1f}")
+    assert (row[Column.STEPS], row[Column.DURATION]) == ("1.5k of 4k", "10 s")
+    assert row[Column.STARTED] == started("2026-01-03T10:00:00+00:00")
+    assert (row[Column.SEED], row[Column.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
+    assert row[Column.PARENT] == f"{parent.path.name} at 500"
+
+
+def test_states_are_told_apart(qtbot, browser, runs_dir) -> None:
+    for day, stopped in enumerate(("finished", "user", "failed", None), start=1):
+        make_run(runs_dir, stopped=stopped, created=f"2026-01-0{day}T10:00:00+00:00")
+    living = make_run(runs_dir, stopped=None, created="2026-01-05T10:00:00+00:00")
+    damaged = make_run(runs_dir, created="2025-01-05T10:00:00+00:00")
+    (damaged.path / "run.toml").write_text("[[[")
+    with RunLock(living.path):
+        read_again(qtbot, browser)
+        found = listed(browser, Column.STATE)
+        assert sorted(found) == sorted(
+            ["running", "interrupted", "failed", "stopped", "finished", "damaged"]
+        )
+    read_again(qtbot, browser)
+    assert "running" not in listed(browser, Column.STATE)
+    assert listed(browser, Column.STATE).count("interrupted") == 2
+
+
+def test_branches_stand_below_their_parent_only_while_sorted_by_start(
+    qtbot, browser, runs_dir
+) -> None:
+    day = "2026-01-0{}T10:00:00+00:00".format
+    first = make_run(runs_dir, seed=1, name="a", created=day(1))
+    child = make_run(runs_dir, name="b", parent=(first.path.name, 500), created=day(3))
+    make_run(runs_dir, name="c", parent=(child.path.name, 700), created=day(4))
+    make_run(runs_dir, seed=2, name="d", created=day(2))
+    make_run(runs_dir, name="e", parent=("no-longer-there", 10), created=day(5))
+    read_again(qtbot, browser)
+    names = [text.split(" · ")[0] for text in listed(browser)]
+    assert names == ["e", "d", "a", "  b", "    c"]
+    browser.view.sortByColumn(Column.RUN, Qt.SortOrder.DescendingOrder)
+    assert [text.split(" · ")[0] for text in listed(browser)] == list("edcba")
+
+
+def test_runs_that_claim_to_descend_from_one_another_are_all_listed(
+    qtbot, browser, runs_dir
+) -> None:
+    one, two = make_run(runs_dir, name="one"), make_run(runs_dir, name="two")
+    for run, other in ((one, two), (two, one)):
+        with (run.path / "run.toml").open("a") as file:
+            file.write(f'\n[parent]\nrun = "{other.path.name}"\ncheckpoint = "c"\nenv_steps = 5\n')
+    read_again(qtbot, browser)
+    assert len(listed(browser)) == 2
+    assert read_history(one.path, 20, lambda: False).past is not None
+
+
+@pytest.mark.parametrize("column", [Column.LAST, Column.STEPS, Column.SEED, Column.DURATION])
+def test_numbers_sort_as_numbers_and_what_is_missing_comes_last(
+    qtbot, browser, runs_dir, column
+) -> None:
+    for seed, reached in ((2, 900), (10, 1500), (9, 300)):
+        make_run(runs_dir, seed=seed, steps=2000, reached=reached)
+    make_run(runs_dir, steps=2000, reached=0)
+    read_again(qtbot, browser)
+    browser.view.sortByColumn(column, Qt.SortOrder.DescendingOrder)
+    seeds = [10, 2, 9, 0] if column is not Column.SEED else [10, 9, 2, 0]
+    assert [int(text) for text in listed(browser, Column.SEED)] == seeds
+    browser.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
+    assert [int(text) for text in listed(browser, Column.SEED)] == seeds[::-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [("walker", 2), ("WALKER failed", 1), ("seed(", 1), ("no such words", 0), ("", 3)],
+)
+def test_a_search_keeps_the_runs_with_every_word(qtbot, browser, runs_dir, words, count) -> None:
+    make_run(runs_dir, "BipedalWalker-v3")
+    make_run(runs_dir, "BipedalWalker-v3", stopped="failed")
+    make_run(runs_dir, "Pendulum-v1", note="odd seed( in\nhere")
+    read_again(qtbot, browser)
+    qtbot.keyClicks(browser.search, words)
+    assert len(listed(browser)) == count
+    assert browser._place.hint.isVisible() == (count == 0)
+
+
+def test_a_branch_that_is_found_is_shown_below_its_parent(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, name="first")
+    make_run(runs_dir, name="needle", parent=(parent.path.name, 10))
+    read_again(qtbot, browser)
+    browser.search.setText("needle")
+    assert [text.split(" · ")[0] for text in listed(browser)] == ["first", "  needle"]
+
+
+def test_qt_finds_the_model_sound_while_it_changes(qtbot, browser, runs_dir) -> None:
+    first = make_run(runs_dir)
+    for model in (browser.model, browser.proxy):
+        ModelTester(model).check(model)
+    child = make_run(runs_dir, parent=(first.path.name, 10))
+    for seed in (1, 2):
+        make_run(runs_dir, seed=seed, parent=(child.path.name, 10))
+        make_run(runs_dir, seed=seed)
+    read_again(qtbot, browser)
+    for model in (browser.model, browser.proxy):
+        ModelTester(model).check(model)
+    choose(browser, child)
+    shutil.rmtree(first.path)
+    read_again(qtbot, browser)
+    assert [row.path for row in browser.view.chosen()] == [child.path]
+    ModelTester(browser.model).check(browser.model)
+
+
+def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
+    runs = [make_run(runs_dir, seed=seed) for seed in range(4)]
+    read: list[Path] = []
+    real = scanner.summarise
+    monkeypatch.setattr(scanner, "summarise", lambda run: read.append(run.path) or real(run))
+
+    def look(known: dict[Path, RunRow]) -> list[Found]:
+        read.clear()
+        said: list[Found] = []
+        scan(runs_dir, known, said.append, lambda: False)
+        return said
+
+    known = {row.path: row for found in look({}) for row in found.rows}
+    assert (len(known), len(read)) == (4, 4)
+    (nothing,) = look(known)
+    assert (nothing.rows, nothing.gone, read) == ((), frozenset(), [])
+    runs[1].write_ending({"stopped": "failed"})
+    shutil.rmtree(runs[2].path)
+    (found,) = look(known)
+    assert read == [runs[1].path]
+    assert [row.path for row in found.rows] == [runs[1].path]
+    assert found.gone == {runs[2].path}
+
+
+def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(runs_dir) -> None:
+    run = make_run(runs_dir, stopped=None)
+    held = RunLock(run.path)
+    held.acquire()
+    said: list[Found] = []
+    scan(runs_dir, {}, said.append, lambda: False)
+    known = {row.path: row for row in said[-1].rows}
+    # As the system does for a process that is killed: the lock goes, its record stays.
+    held._lock.release()
+    scan(runs_dir, known, said.append, lambda: False)
+    (row,) = said[-1].rows
+    assert row.summary is not None
+    assert row.summary.state == "interrupted"
+
+
+def test_a_thousand_runs_are_listed_while_the_window_goes_on(qtbot, browser, runs_dir) -> None:
+    first = make_run(runs_dir)
+    for number in range(1, 1000):
+        folder = runs_dir / f"run-{number}"
+        shutil.copytree(first.path, folder)
+    turns: list[int] = []
+    browser.model.modelReset.connect(lambda: turns.append(len(browser.model.rows)))
+    read_again(qtbot, browser)
+    assert len(browser.model.rows) == 1000
+    assert browser.proxy.rowCount() == 1000
+    # In parts, the first of them soon; and few, for each lays out the list anew.
+    assert 1 < len(turns) < 15
+    assert turns[0] < 500
+
+
+def test_a_choice_and_a_fold_outlast_a_change_of_the_list(qtbot, browser, runs_dir) -> None:
+    day = "2026-01-0{}T10:00:00+00:00".format
+    first = make_run(runs_dir, created=day(1))
+    make_run(runs_dir, parent=(first.path.name, 10), created=day(2))
+    other = make_run(runs_dir, created=day(3))
+    read_again(qtbot, browser)
+    assert browser.view.isExpanded(browser.proxy.find(first.path))
+    browser.view.collapse(browser.proxy.find(first.path))
+    choose(browser, other, first)
+    make_run(runs_dir, created=day(4))
+    read_again(qtbot, browser)
+    assert {row.path for row in browser.view.chosen()} == {first.path, other.path}
+    assert not browser.view.isExpanded(browser.proxy.find(first.path))

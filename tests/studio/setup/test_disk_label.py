@@ -1,0 +1,46 @@
+"""The form says what a run will take on disk before it takes it."""
+
+import pytest
+
+from studio import formatting
+from td3core.runs import disk_usage
+
+
+def text(find) -> str:
+    """Return what the line says, with plain spaces, or nothing if it is not there."""
+    line = find("setup_disk")
+    return line.text().replace("\N{NO-BREAK SPACE}", " ") if line.isVisible() else ""
+
+
+def test_the_form_says_what_a_run_will_take(find):
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(100_000)
+    find("field_buffer_size").setValue(50_000)
+    find("field_checkpoint_interval").setValue(10_000)
+    # 3 + 3 observations, one action, reward and end, 4 bytes each, and 20 000 rows to spare.
+    assert f"replay buffer {formatting.format_size(70_000 * 36)}" in text(find)
+    assert "12 checkpoints" in text(find)
+    find("field_keep_every").setValue(5)
+    assert "4 checkpoints" in text(find)
+    find("field_keep_replay").setChecked(False)
+    assert "replay buffer 0," in text(find)
+
+
+def test_little_room_is_said_in_the_colour_of_warnings(window, find, monkeypatch):
+    monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 1_000_000)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(100_001)
+    assert "Only 1 MB" in text(find)
+    assert find("setup_disk").property("role") == "warn"
+    monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 10**15)
+    find("steps_spin").setValue(100_002)
+    assert "Only" not in text(find)
+    assert find("setup_disk").property("role") == "muted"
+
+
+@pytest.mark.parametrize("env", ["", "Nobody-knows-v0"])
+def test_of_an_environment_that_is_not_known_nothing_is_said(find, env):
+    find("env_combo").setCurrentText(env)
+    assert text(find) == ""
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    assert "On disk" in text(find)

@@ -1,0 +1,339 @@
+"""Choosing an environment, seeing what it is like, giving it arguments, and having it tried."""
+
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import QDialog, QLabel, QWidget
+
+from studio.app import build_window
+from studio.session.controller import SessionState
+from studio.setup.env_picker import EnvPicker, Role, facts_in_words
+from studio.setup.env_query import EnvQuery
+from td3core.envs import catalogue
+from td3core.envs.catalogue import KNOWN
+from tests.studio.window.test_main_job import click
+
+OWN = """
+import gymnasium as gym
+import numpy as np
+
+class Slide(gym.Env):
+    action_space = gym.spaces.Box(-1, 1, (2,))
+    def __init__(self, size=3, sound=True):
+        self.sound = sound
+        self.observation_space = gym.spaces.Box(-1, 1, (size,))
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.np_random.uniform(-1, 1, self.observation_space.shape).astype("f"), {}
+    def step(self, action):
+        self.steps += 1
+        obs = self.np_random.uniform(-1, 1, self.observation_space.shape).astype("f")
+        return obs if self.sound else obs * np.nan, 0.5, False, self.steps >= 20, {}
+
+class Hanging(Slide):
+    def reset(self, *, seed=None, options=None):
+        import time
+        time.sleep(3600)
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "window_envs.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    yield "window_envs:Slide"
+    sys.modules.pop("window_envs", None)
+
+
+@pytest.fixture
+def picker(find) -> EnvPicker:
+    return find("env_combo")
+
+
+def rows(picker: EnvPicker) -> dict[str, tuple[str, bool]]:
+    """Return facts and usability of every row by its name."""
+    model = picker.model()
+    found = {}
+    for number in range(model.rowCount()):
+        index = model.index(number, 0)
+        usable = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
+        found[index.data()] = (index.data(Role.FACTS) or "", usable)
+    return found
+
+
+def type_name(qtbot, picker: EnvPicker, text: str) -> None:
+    editor = picker.lineEdit()
+    editor.setFocus()
+    editor.selectAll()
+    qtbot.keyClicks(editor, text)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+
+
+def facts(find) -> str:
+    label = find("env_facts")
+    assert isinstance(label, QLabel)
+    return label.text() if label.isVisible() else ""
+
+
+# The list ----------------------------------------------------------------------------------------
+
+
+def test_what_is_installed_is_listed_by_group_with_what_it_is_like(picker):
+    listed = rows(picker)
+    names = list(listed)
+    for group in ("Classic control", "Box2D", "MuJoCo", "PyBullet"):
+        assert listed[group] == ("", False)
+        first = next(known for known in KNOWN if known.group == group)
+        assert names[names.index(group) + 1] == first.env_id
+    assert listed["BipedalWalker-v3"] == (
+        "24 observations · 4 actions · 1,600 steps · solved at 300",
+        True,
+    )
+    assert listed["Pendulum-v1"] == ("3 observations · 1 action · 200 steps", True)
+
+
+def test_what_is_not_installed_is_greyed_and_says_how_to_get_it(monkeypatch, qtbot):
+    monkeypatch.setattr(catalogue, "_importable", lambda module: module != "mujoco")
+    picker = EnvPicker()
+    qtbot.addWidget(picker)
+    assert rows(picker)["Ant-v5"] == ("Not installed: pip install 'gymnasium[mujoco]'", False)
+    assert rows(picker)["BipedalWalker-v3"][1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("walker", {"BipedalWalker-v3", "BipedalWalkerHardcore-v3", "Walker2d-v5"}),
+        ("box2d", {k.env_id for k in KNOWN if k.group == "Box2D"}),
+        ("MUJOCO", {k.env_id for k in KNOWN if k.group == "MuJoCo"}),
+        ("classic", {"Pendulum-v1", "MountainCarContinuous-v0"}),
+        ("nothing like it", set()),
+    ],
+)
+def test_typing_finds_environments_by_name_and_by_simulator(picker, typed, found):
+    completer = picker.completer()
+    completer.setCompletionPrefix(typed)
+    model = completer.completionModel()
+    names = {model.index(i, 0).data() for i in range(model.rowCount())}
+    assert {name for name in names if "Bullet" not in name} == found
+
+
+def test_a_row_that_was_found_puts_its_name_into_the_field(qtbot, window, picker, find):
+    editor = picker.lineEdit()
+    window.activateWindow()
+    editor.setFocus()
+    editor.selectAll()
+    qtbot.keyClicks(editor, "hardc")
+    popup = picker.completer().popup()
+    qtbot.waitUntil(popup.isVisible)
+    qtbot.keyClick(popup, Qt.Key.Key_Down)
+    qtbot.keyClick(popup, Qt.Key.Key_Return)
+    assert picker.currentText() == "BipedalWalkerHardcore-v3"
+    assert find("preset_combo").currentText() == "BipedalWalkerHardcore-v3"
+    assert facts(find).startswith("24 observations")
+
+
+def test_the_list_opens_at_the_environment_in_the_field(picker):
+    for name in ("Ant-v5", "package.module:Class"):
+        picker.setCurrentText(name)
+        picker.showPopup()
+        shown = picker.view().currentIndex().data()
+        picker.hidePopup()
+        assert picker.currentText() == name
+        if name == "Ant-v5":
+            assert shown == name
+
+
+def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, picker, monkeypatch):
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: pytest.fail("it asked"))
+    picker.setCurrentText("Ant-v5")
+    assert facts(find) == "105 observations · 8 actions · 1,000 steps · solved at 6000"
+    picker.setCurrentText("some.module:Thing")
+    assert facts(find) == ""
+
+
+def test_facts_are_said_in_words() -> None:
+    assert facts_in_words(1, 1, None, None) == "1 observation · 1 action · no time limit"
+    assert (
+        facts_in_words(2, 3, 50, -3.75) == "2 observations · 3 actions · 50 steps · solved at -3.75"
+    )
+
+
+# Environments of one's own -----------------------------------------------------------------------
+
+
+def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
+    qtbot, window, find, picker, own_module
+):
+    type_name(qtbot, picker, own_module)
+    assert facts(find) == "Looking …"
+    qtbot.waitUntil(lambda: "observations" in facts(find), timeout=60_000)
+    assert facts(find) == "3 observations · 2 actions · no time limit"
+    assert "window_envs" not in sys.modules
+
+
+def test_what_is_found_out_too_late_is_not_said_of_another_one(
+    qtbot, window, find, picker, own_module
+):
+    type_name(qtbot, picker, own_module)
+    assert window.setup.environment._look.busy
+    type_name(qtbot, picker, "window_envs:Hanging")
+    picker.setCurrentText("Ant-v5")
+    assert not window.setup.environment._look.busy
+    assert facts(find).startswith("105 observations")
+    type_name(qtbot, picker, own_module)
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
+
+
+def test_arguments_that_are_typed_are_tried_as_well(qtbot, window, find, picker, own_module):
+    picker.setCurrentText(own_module)
+    field = find("field_env_args")
+    field.setText('{"size": 7}')
+    field.editingFinished.emit()
+    qtbot.waitUntil(lambda: "7 observations" in facts(find), timeout=60_000)
+    config, _ = window.setup.settings(window.live.tunables())
+    assert config.choice.kwargs == {"size": 7}
+    picker.setCurrentText("Pendulum-v1")
+    assert find("field_env_args").text() == ""
+
+
+def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
+    picker.setCurrentText("Ant-v5")
+    find("field_env_args").setText('{"xml_file": "/a.xml"}')
+    find("variant_combo").setCurrentText("DDPG")
+    assert find("field_env_args").text() == '{"xml_file": "/a.xml"}'
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [('{"size": ', "env_args cannot be"), ('{"sise": 3}', "env_args cannot hold sise")],
+)
+def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(
+    qtbot, window, find, picker, own_module, tmp_path, args, words
+):
+    picker.setCurrentText(own_module)
+    find("field_env_args").setText(args)
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=60_000)
+    assert words in window.banner.text
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_environment_that_was_trained_on_is_offered_from_then_on(
+    qtbot, window, find, picker, own_module, tmp_path
+):
+    picker.setCurrentText(own_module)
+    find("field_actor_hidden").setText("8")
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: own_module in rows(picker), timeout=60_000)
+    assert "Yours" in rows(picker)
+    window.controller.stop()
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=20_000)
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    settings.sync()
+    again = build_window(tmp_path / "runs")
+    assert own_module in rows(again.setup.environment.picker)
+    again.close()
+    again.deleteLater()
+
+
+# The check ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dialog(window) -> QDialog:
+    return window.findChild(QDialog, "env_check_dialog")
+
+
+def check(qtbot, window, find, dialog) -> str:
+    click(qtbot, find("env_check_button"))
+    assert dialog.isVisible()
+    qtbot.waitUntil(lambda: not window.setup.environment._check.busy, timeout=60_000)
+    return dialog.text
+
+
+def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
+    picker.setCurrentText("Pendulum-v1")
+    said = check(qtbot, window, find, dialog)
+    for words in ("Nothing odd was found", "✓", "from -2 to 2", "ends episodes after 200 steps"):
+        assert words in said
+    dialog.close()
+
+
+def test_the_check_takes_the_arguments_and_shows_errors_first(
+    qtbot, window, find, picker, dialog, own_module
+):
+    picker.setCurrentText(own_module)
+    find("field_env_args").setText('{"sound": false}')
+    said = check(qtbot, window, find, dialog)
+    assert "cannot be trained on as it is" in said
+    assert said.index("✕") < said.index("✓")
+    assert "holds nan" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("CartPole-v1", "discrete actions"), ("Pendulm-v1", "Pendulum-v1"), ("", "Name an env")],
+)
+def test_the_check_says_why_an_environment_cannot_be_tried(
+    qtbot, window, find, picker, dialog, name, words
+):
+    picker.setCurrentText(name)
+    assert words in check(qtbot, window, find, dialog)
+
+
+def test_closing_the_dialog_ends_a_check_that_hangs(
+    qtbot, window, find, picker, dialog, own_module
+):
+    picker.setCurrentText("window_envs:Hanging")
+    click(qtbot, find("env_check_button"))
+    assert window.setup.environment._check.busy
+    dialog.close()
+    assert not window.setup.environment._check.busy
+
+
+def test_closing_the_window_ends_a_check_that_hangs(qtbot, window, find, picker, own_module):
+    picker.setCurrentText("window_envs:Hanging")
+    click(qtbot, find("env_check_button"))
+    window.close()
+    assert not window.setup.environment._check.busy
+
+
+def test_a_check_can_be_asked_for_again_while_one_goes_on(
+    qtbot, window, find, picker, dialog, own_module
+):
+    picker.setCurrentText("window_envs:Hanging")
+    click(qtbot, find("env_check_button"))
+    picker.setCurrentText("Pendulum-v1")
+    assert "Nothing odd" in check(qtbot, window, find, dialog)
+
+
+def test_every_new_control_has_a_name_for_ears(find):
+    for name in ("env_combo", "env_check_button", "field_env_args", "field_env_check"):
+        widget = find(name)
+        assert isinstance(widget, QWidget)
+        assert widget.accessibleName()
+        assert widget.toolTip()
+
+
+def test_what_other_packages_registered_is_listed_once_the_list_is_wanted(window, find) -> None:
+    name = "Elsewhere-v0"
+    gym.register(name, entry_point="somewhere_else:Env")
+    try:
+        picker = find("env_combo")
+        assert picker.findText(name) < 0
+        picker.lineEdit().setCursorPosition(3)
+        picker.lineEdit().textEdited.emit("E")
+        assert picker.lineEdit().cursorPosition() == 3
+        assert picker.findText(name) > 0
+        assert picker.currentText() == "BipedalWalker-v3"
+    finally:
+        del gym.registry[name]

@@ -1,0 +1,376 @@
+"""Small things that make the window readable: edges, counts, labels, names and widths."""
+
+from datetime import datetime
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QTextDocumentFragment,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QMessageBox,
+    QPlainTextEdit,
+    QWidget,
+)
+
+from studio.plots.items import ShortAxis
+from studio.run_browser.columns import Column, about_steps, started
+from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
+from studio.run_browser.tree_model import DETAIL
+from studio.theme.theme import load_theme
+from studio.widgets.labels import breakable, plain_tip
+from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import read_again
+
+
+@pytest.fixture
+def browser_size() -> tuple[int, int]:
+    """Return what the window of 1280 pixels leaves to the list."""
+    return 676, 250
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
+    if window._theme.name != name:
+        window.switch_theme()
+    view = window.replay.view
+    theme = load_theme(name)
+    seen = view.grab().toImage()
+    middle = seen.height() // 2
+    edge = {seen.pixelColor(x, middle).name() for x in (0, seen.width() - 1)}
+    assert edge == {QColor(theme.border).name()}
+    assert theme.border != theme.panel
+
+
+def test_the_count_says_how_many_of_the_runs_a_search_has_found(qtbot, browser, runs_dir) -> None:
+    for seed in range(3):
+        make_run(runs_dir, seed=seed, name="wanted" if seed == 1 else "")
+    read_again(qtbot, browser)
+    count = browser.findChild(QLabel, "runs_count")
+    assert count.text() == "3 runs"
+    browser.search.setText("wanted")
+    assert count.text() == "1 of 3 runs"
+    browser.search.clear()
+    assert count.text() == "3 runs"
+
+
+def test_a_parent_shown_for_its_branch_is_not_counted_as_found(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir)
+    make_run(runs_dir, first=500, parent=(parent.path.name, 500), name="wanted")
+    read_again(qtbot, browser)
+    browser.search.setText("wanted")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 2 runs"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "pixels"),
+    [
+        (-0.1, 1.1, 80),
+        (0.7, 1.1, 60),
+        (-3, 4, 80),
+        (-20, 20, 90),
+        (0.41, 0.43, 200),
+        (2.1, 2.9, 70),
+    ],
+)
+def test_labels_of_a_logarithmic_axis_never_touch(qtbot, low, high, pixels) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    shown = [
+        (value, text)
+        for spacing, values in axis.tickValues(low, high, pixels)
+        for value, text in zip(values, axis.tickStrings(values, 1.0, spacing), strict=True)
+        if text
+    ]
+    assert shown
+    assert all(low <= value <= high for value, _ in shown)
+    assert all(float(text) == pytest.approx(10**value, rel=0.01) for value, text in shown)
+    height = QFontMetricsF(QFont()).height()
+    heights = sorted(value * pixels / (high - low) for value, _ in shown)
+    assert all(after - before >= height - 1e-6 for before, after in pairwise(heights))
+
+
+def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
+    axis = ShortAxis("left")
+    axis.setLogMode(y=True)
+    spacing, values = axis.tickValues(-2.5, 2.5, 90)[0]
+    assert axis.tickStrings(values, 1.0, spacing) == ["1e-2", "1e-1", "1e0", "1e1", "1e2"]
+
+
+def open_run(qtbot, window, run) -> None:
+    window.show_runs()
+    qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
+    window.runs.view.choose([run.path.absolute()], run.path.absolute())
+    window.runs.run_actions._open()
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+
+
+def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, runs_dir) -> None:
+    run, other = make_run(runs_dir, name="first"), make_run(runs_dir, name="other")
+    open_run(qtbot, window, run)
+    model, title = window.runs.model, find("run_title")
+    assert title.text() == "Pendulum-v1  ·  first"
+    model.setData(model.find(run.path.absolute()), "second")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(other.path.absolute()), "third")
+    assert title.text() == "Pendulum-v1  ·  second"
+    model.setData(model.find(run.path.absolute()), "")
+    assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
+
+
+def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> None:
+    window.show_runs()
+    before = window.minimumSizeHint().width()
+    for seed in range(12):
+        make_run(runs_dir, seed=seed)
+    read_again(qtbot, window.runs)
+    window.runs.search.setText("seed")
+    window.runs.run_actions.reading_changed.emit(True)
+    for _ in range(3):
+        QApplication.processEvents()
+    assert window.runs._reading.isVisible()
+    assert window.runs._count.shown == "12 of 12 runs"
+    assert window.minimumSizeHint().width() == before
+
+
+def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
+    qtbot, window, find, runs_dir
+) -> None:
+    name = "<b>bold</b> " + "long" * 75
+    before = window.width(), window.minimumSizeHint().width()
+    open_run(qtbot, window, make_run(runs_dir, name=name))
+    title = find("run_title")
+    assert (window.width(), window.minimumSizeHint().width()) == before
+    assert find("theme_button").isVisible()
+    assert title.shown.endswith("…")
+    assert title.fontMetrics().horizontalAdvance(title.shown) <= title.width()
+    assert name in plain_text(title.toolTip())
+
+
+def plain_text(tip: str) -> str:
+    """Return what a tooltip says, as it is read."""
+    text = QTextDocumentFragment.fromHtml(tip).toPlainText() if Qt.mightBeRichText(tip) else tip
+    return text.replace("\u200b", "")
+
+
+BOLD = "<b>x</b> " + "W" * 300
+
+
+def labels_with(parent: QWidget, text: str) -> list[QLabel]:
+    return [each for each in parent.findChildren(QLabel) if text in each.text()]
+
+
+def assert_as_it_is(label: QLabel) -> None:
+    html = label.textFormat() is Qt.TextFormat.AutoText and Qt.mightBeRichText(label.text())
+    assert not html
+    assert label.textFormat() is not Qt.TextFormat.RichText
+
+
+def test_a_note_is_asked_for_by_the_plain_name_in_a_dialog_of_bounded_width(
+    qtbot, monkeypatch
+) -> None:
+    seen = []
+
+    def agree(dialog: QDialog) -> int:
+        seen.append(dialog)
+        dialog.show()
+        (about,) = labels_with(dialog, "<b>x</b>")
+        assert_as_it_is(about)
+        assert dialog.width() < 600
+        dialog.findChild(QPlainTextEdit).setPlainText(" new ")
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(QDialog, "exec", agree)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    assert ask_note(parent, BOLD, "old") == "new"
+    assert len(seen) == 1
+
+
+def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch, tmp_path) -> None:
+    seen = []
+
+    def refuse(box: QMessageBox) -> int:
+        box.show()
+        seen.append((box.textFormat(), box.text(), box.width()))
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", refuse)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    delete_runs(parent, [tmp_path / ("<b>x<b> " + "W" * 200)])
+    ((kind, text, width),) = seen
+    assert kind is Qt.TextFormat.PlainText
+    assert "<b>x<b>" in text
+    assert width < 900
+
+
+def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_dir) -> None:
+    seen = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: seen.append(box.text()) or 0)
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    run = make_run(runs_dir, name="my walk")
+    delete_runs(parent, [run.path])
+    assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
+
+
+def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
+    dialog = SettingsDialog(make_run(runs_dir))
+    qtbot.addWidget(dialog)
+    cells = {
+        item.text(0): item.text(2)
+        for item in map(dialog.tree.topLevelItem, range(dialog.tree.topLevelItemCount()))
+    }
+    assert (cells["Reward floor"], cells["Discount"]) == ("-1e+09", "0.99")
+
+
+@pytest.mark.parametrize("name", ["seed_spin", "spin_tau", "replay_seed_spin"])
+def test_a_number_keeps_off_the_edge_of_its_box(find, name: str) -> None:
+    assert find(name).lineEdit().textMargins().left() >= 4
+
+
+def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, window) -> None:
+    before = window.minimumSizeHint().width()
+    window.banner.show_message("error", BOLD)
+    assert window.banner.text == BOLD
+    (label,) = [window.banner.findChild(QLabel, "banner_text")]
+    assert_as_it_is(label)
+    assert window.minimumSizeHint().width() == before
+    window._point_out_interrupted(2)
+    assert label.textFormat() is Qt.TextFormat.RichText
+
+
+def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
+    card = window.plots.card("plot_return")
+    card.show_readout(5.0, [], None, ["<b>x</b>"])
+    assert "<b>x</b>" in card.readout
+
+
+@pytest.mark.parametrize("text", [BOLD, "short", "<i>a\nb</i>", "a path/" * 40])
+def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text: str) -> None:
+    tip = plain_tip(text)
+    assert plain_text(tip) == text
+    assert len(text) < 80 or Qt.mightBeRichText(tip)
+    assert max(map(len, breakable(text).replace("\u200b", " ").split())) <= 31
+
+
+def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
+    outside = [window.replay.message, window.replay.title, window.setup.environment.facts]
+    outside += [window.setup._about, window.verify.verdict]
+    for label in outside:
+        label.setText(BOLD)
+        assert_as_it_is(label)
+    assert "&lt;b&gt;" in plain_tip(BOLD)
+
+
+def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) -> None:
+    window.replay._say("<b>x</b> is gone")
+    assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
+
+
+def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir, preset="Pendulum-v1 + DDPG", seed=3)
+    make_run(runs_dir, seed=4, name="W" * 300)
+    make_run(runs_dir, seed=5, first=500, parent=("gone", 500))
+    read_again(qtbot, browser)
+    cells = [browser.proxy.index(number, Column.RUN) for number in range(3)]
+    assert {cell.data(DETAIL) for cell in cells} == {
+        "seed 5 · TD3 · from 500",
+        "seed 3 · DDPG",
+        "Pendulum-v1 · seed 4 · TD3",
+    }
+    browser.search.setText("ddpg seed 3")
+    assert browser.findChild(QLabel, "runs_count").text() == "1 of 3 runs"
+
+
+def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=12, name="slower critic, again")
+    about = (parent.path.name, 500)
+    make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=13, first=500, parent=about)
+    read_again(qtbot, browser)
+    top = browser.proxy.index(0, Column.RUN)
+    metrics = browser.view.fontMetrics()
+    for cell in (top, browser.proxy.index(0, Column.RUN, top)):
+        room = browser.view.visualRect(cell).width() - 14
+        name, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        until_seed = detail[: detail.index("seed 1") + len("seed 12")]
+        for shown in (name, until_seed):
+            assert metrics.horizontalAdvance(f"{shown} …") <= room, shown
+        assert browser.view.visualRect(cell).height() >= 2 * metrics.height()
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (0, "0"),
+        (512, "512"),
+        (9_773, "9.77k"),
+        (11_217, "11.2k"),
+        (999_999, "1M"),
+        (10**9, "1000M"),
+    ],
+)
+def test_steps_in_the_list_take_few_digits(steps: int, said: str) -> None:
+    assert about_steps(steps) == said
+
+
+def test_the_year_is_told_of_runs_of_other_years() -> None:
+    now = datetime(2026, 5, 1)
+    assert started("2026-01-03T10:00:00", now) == "Jan 03 10:00"
+    assert started("2025-01-03T10:00:00", now) == "2025-01-03 10:00"
+    assert started("yesterday", now) == "yesterday"
+
+
+def test_the_detail_is_drawn_below_the_name(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
+    seen = browser.view.viewport().grab(cell).toImage()
+    ground = seen.pixelColor(seen.width() - 1, 1)
+    middle = seen.height() // 2
+    for half in (range(middle), range(middle, seen.height())):
+        assert any(seen.pixelColor(x, y) != ground for x in range(5, 60) for y in half)
+
+
+def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    view = browser.view
+    for width in (560, 676, 900, 1400, 676):
+        browser.resize(width, 250)
+        qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
+        assert not view.horizontalScrollBar().isVisible()
+        assert view.columnWidth(Column.RUN) >= 240
+    assert not view.isColumnHidden(Column.BEST)
+    assert not view.isColumnHidden(Column.STARTED)
+    # As wide as beside the other panels of a window of 1280 pixels, with a scroll bar.
+    browser.resize(638, 250)
+    assert not view.isColumnHidden(Column.STEPS)
+    for column, text in ((Column.BEST, "-1,804.6"), (Column.STEPS, "11.2k of 300k")):
+        assert view.fontMetrics().horizontalAdvance(text) + 12 <= view.columnWidth(column)
+    browser.resize(1400, 250)
+    assert not any(view.isColumnHidden(column) for column in Column)
+
+
+def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
+    qtbot, window, find, runs_dir
+) -> None:
+    make_run(runs_dir, created="2026-01-03T10:00:00+00:00")
+    for day in (1, 2):
+        run = make_run(
+            runs_dir, stopped=None, reached=700, created=f"2026-01-0{day}T10:00:00+00:00"
+        )
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: len(window.runs.model.rows) == 3)
+    assert not find("resume_button").isEnabled()
+    window.banner.link_activated.emit("runs")
+    assert [row.path for row in window.runs.view.chosen()] == [run.path.absolute()]
+    assert find("resume_button").isEnabled()

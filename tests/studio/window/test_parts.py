@@ -1,0 +1,240 @@
+"""The parts of the window, each on its own."""
+
+import csv
+import sys
+from dataclasses import fields as dataclass_fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from studio.formatting import format_duration
+from studio.live.panel import LivePanel
+from studio.session.series import CAPACITY, Series
+from studio.widgets.setting_fields import NumberBox, from_slider, to_slider
+from td3core.config import RunConfig, Tunables, spec, specs
+from td3core.protocol.events import Tuned
+
+LIVE = [name for name, _ in specs(Tunables)]
+
+
+class Emitter(QObject):
+    fired = Signal(object)
+
+
+def test_emitting_a_signal_a_thousand_times_keeps_the_references_to_true(qapp):
+    emitter, heard = Emitter(), []
+    emitter.fired.connect(lambda value: heard.append(value is True))
+    before = sys.getrefcount(True)
+    for _ in range(1000):
+        emitter.fired.emit(True)
+    heard.clear()
+    assert sys.getrefcount(True) >= before - 5
+
+
+def test_every_control_of_the_contract_has_its_name_and_an_accessible_one(window, find):
+    names = [
+        *("train_button", "pause_button", "stop_button", "save_button", "env_combo"),
+        *("preset_combo", "seed_spin", "steps_spin", "plot_return", "plot_q"),
+        *("plot_critic_loss", "plot_actor_loss", "replay_view", "replay_play_button"),
+        *("checkpoint_list", "status_progress", "log_view"),
+        *(f"slider_{name}" for name in LIVE),
+        *(f"spin_{name}" for name in LIVE),
+    ]
+    for name in names:
+        assert find(name).accessibleName(), f"{name} has no accessible name"
+
+
+def test_every_fixed_setting_can_be_reached_in_the_form(window, find):
+    own_names = {"env": "env_combo", "preset": "preset_combo"}
+    own_names |= {"seed": "seed_spin", "steps": "steps_spin"}
+    for item in dataclass_fields(RunConfig):
+        assert find(own_names.get(item.name, f"field_{item.name}"))
+
+
+@pytest.mark.parametrize("name", LIVE)
+@given(share=st.floats(0, 1))
+def test_a_slider_position_and_its_value_agree(name, share):
+    known = spec(Tunables, name)
+    position = round(share * 1000)
+    value = from_slider(known, position, 1000)
+    assert known.low <= value <= known.high
+    # The value is rounded for reading, by at most one part in two hundred of the scale.
+    assert abs(to_slider(known, value, 1000) - position) <= 5
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_the_whole_slider_is_within_the_allowed_range(name):
+    known = spec(Tunables, name)
+    low, high = known.slider_range
+    assert from_slider(known, 0, 1000) == pytest.approx(low)
+    assert from_slider(known, 1000, 1000) == pytest.approx(high)
+    Tunables(**{name: getattr(Tunables(), name)})
+
+
+def test_a_number_box_takes_scientific_notation_and_refuses_what_is_out_of_range(qtbot):
+    box = NumberBox(spec(Tunables, "actor_lr"), whole=False)
+    qtbot.addWidget(box)
+    box.selectAll()
+    qtbot.keyClicks(box, "2.5e-5")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert box.value() == 2.5e-5
+    box.selectAll()
+    qtbot.keyClicks(box, "7")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert box.value() <= 1.0
+
+
+def test_a_live_change_is_pending_until_the_run_says_it_holds(qtbot):
+    panel = LivePanel()
+    qtbot.addWidget(panel)
+    edits = []
+    panel.tunables_edited.connect(edits.append)
+    with qtbot.waitSignal(panel.tunables_edited):
+        panel.findChild(QWidget, "slider_tau").setValue(900)
+    _, wanted = edits[0]
+    assert wanted.tau != Tunables().tau
+    panel.expect(["tau"], revision=3)
+    assert panel.pending == {"tau"}
+    panel.acknowledge(acknowledgement(2, wanted))
+    assert panel.pending == {"tau"}
+    panel.acknowledge(acknowledgement(3, wanted))
+    assert panel.pending == frozenset()
+
+
+def acknowledgement(revision: int, tunables: Tunables) -> Tuned:
+    return Tuned(env_steps=10, updates=5, revision=revision, tunables=tunables, changes=())
+
+
+def test_the_reset_button_goes_back_to_the_preset_value(qtbot):
+    panel = LivePanel()
+    qtbot.addWidget(panel)
+    panel.show_tunables(Tunables(gamma=0.98), as_defaults=True)
+    panel.findChild(QWidget, "spin_gamma").setValue(0.5)
+    panel.findChild(QWidget, "reset_gamma").click()
+    assert panel.tunables().gamma == 0.98
+
+
+def test_choosing_an_environment_brings_the_values_of_its_preset(window, find):
+    find("env_combo").setCurrentText("Pendulum-v1")
+    config, tunables = window.setup.settings(window.live.tunables())
+    assert (config.preset, config.steps, config.actor_hidden) == ("Pendulum-v1", 15_000, (64, 64))
+    assert tunables.gamma == 0.98
+    find("preset_combo").setCurrentText("Defaults of TD3")
+    config, tunables = window.setup.settings(window.live.tunables())
+    assert (config.preset, config.actor_hidden) == ("", (256, 256))
+    assert tunables == Tunables()
+
+
+def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
+    from studio.app import build_window
+
+    before = window.palette().window().color().lightness()
+    qtbot.mouseClick(find("theme_button"), Qt.MouseButton.LeftButton)
+    after = window.palette().window().color().lightness()
+    assert (before < 128) != (after < 128)
+    again = build_window(tmp_path / "runs")
+    assert (again.palette().window().color().lightness() < 128) == (after < 128)
+    again.close()
+
+
+@given(st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=2000))
+def test_a_thinned_curve_keeps_the_extremes_and_the_order(values):
+    series = Series(("x", "y"))
+    series.append(np.column_stack((np.arange(len(values)), values)))
+    x, y = series.curve("y", -np.inf, np.inf, 100)
+    known = [v for v in values if np.isfinite(v)]
+    assert len(x) == len(y) <= 110
+    assert np.all(np.diff(x) > 0)
+    if known:
+        assert y.min() == min(known)
+        assert y.max() == max(known)
+    assert all(values[int(i)] == v for i, v in zip(x, y, strict=True))
+
+
+def test_a_zoomed_curve_runs_to_both_edges_of_the_view():
+    series = Series(("x", "y"))
+    series.append([(i * 10, i) for i in range(100)])
+    x, _ = series.curve("y", 105, 195, 1000)
+    assert x[0] == 100
+    assert x[-1] == 200
+
+
+def test_rows_appended_one_by_one_or_at_once_are_the_same():
+    one, many = Series(("x", "y")), Series(("x", "y"))
+    rows = [(i, i * i) for i in range(1000)]
+    for row in rows:
+        one.append(row)
+    many.append(rows)
+    assert np.array_equal(one.rows(), many.rows())
+    assert one.nearest(10.4) == 10
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=500),
+    st.integers(1, 70),
+)
+def test_a_series_beyond_its_capacity_keeps_the_extremes_of_all_it_was_given(values, piece):
+    series = Series(("x", "y"), capacity=16)
+    rows = np.column_stack((np.arange(len(values)), values))
+    for begin in range(0, len(values), piece):
+        series.append(rows[begin : begin + piece])
+    assert len(series) <= 16
+    # The last few wait until their cell is full.
+    whole = len(values) // series.rows_each * series.rows_each
+    assert len(series) == whole // series.rows_each
+    known = [v for v in values[:whole] if np.isfinite(v)]
+    _, y = series.curve("y", -np.inf, np.inf, 1000)
+    if known:
+        assert (y.min(), y.max()) == (min(known), max(known))
+    assert list(series.column("x")) == list(range(series.rows_each - 1, whole, series.rows_each))
+
+
+def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():
+    series = Series(("x", "y"))
+    for begin in range(0, 1_000_000, 50_000):
+        x = np.arange(begin, begin + 50_000)
+        series.append(np.column_stack((x, np.sin(x / 1e5))))
+    assert len(series) <= CAPACITY
+    assert series._cells.nbytes <= 3 * 2 * 8 * CAPACITY
+    assert series.rows_each == 16
+    mean = np.sin(np.arange(1_000_000) / 1e5).reshape(-1, 16).mean(axis=1)
+    np.testing.assert_allclose(series.column("y"), mean, atol=1e-9)
+
+
+def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtbot):
+    model = window.model
+    model.training.append([(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)])
+    model.curves_changed.emit()
+    card = window.plots.card("plot_q")
+    curve = card.plot.getPlotItem().listDataItems()[0]
+    qtbot.waitUntil(lambda: curve.xData is not None and len(curve.xData) > 0)
+    for kind, head in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        card.export(tmp_path / f"q.{kind}")
+        assert (tmp_path / f"q.{kind}").read_bytes().startswith(head)
+    card.export(tmp_path / "q.csv")
+    with (tmp_path / "q.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 5000
+    assert rows[5000] == {"curve": "Q₂", "env_steps": "0", "value": "2.0"}
+    card.export(tmp_path / "nowhere" / "q.csv")
+    assert "cannot be written" in window.banner.text
+
+
+def test_the_log_can_be_shown_and_hidden_from_the_panels_menu(window, find):
+    action = next(a for a in window.docks.menu.actions() if a.text() == "Log")
+    action.trigger()
+    assert find("log_view").isVisible()
+    action.trigger()
+    assert not find("log_view").isVisible()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59.6, "60 s"), (600, "10 min"), (7800, "2 h 10 min"), (7170, "2 h 00 min")],
+)
+def test_durations_are_said_as_a_person_would(seconds, words):
+    assert format_duration(seconds) == words

@@ -1,0 +1,118 @@
+"""What a person may call a run or a file: the same in every command, and never at a run's cost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from td3core.cli import app
+from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
+from td3core.errors import RequestError
+from tests.td3core.helpers import finish
+
+
+@pytest.fixture
+def run(runs_dir: Path) -> Path:
+    return finish(runs_dir, eval_interval=30).run
+
+
+def refused(capsys: pytest.CaptureFixture[str], *command: str) -> str:
+    assert app.main(list(command)) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    return said[-1]
+
+
+@pytest.mark.parametrize("name", ["checkpoints/last.safetensors", "run.toml", "new.safetensors"])
+def test_nothing_is_exported_into_a_run(
+    run: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    said = refused(capsys, "export", str(run), "--to", str(run / name), "--force")
+    assert run.name in said
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "agent.safetensors"
+    target.write_text("precious")
+    assert "--force" in refused(capsys, "export", str(run), "--to", str(target))
+    assert target.read_text() == "precious"
+    assert app.main(["export", str(run), "--to", str(target), "--force"]) == 0
+    assert target.read_bytes()[:8] != b"precious"
+
+
+@pytest.mark.parametrize("name", ["", "."])
+def test_a_name_that_is_none_is_refused_in_a_sentence(
+    run: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert "name the file to write" in refused(capsys, "export", str(run), "--to", name)
+    assert "name the file to write" in refused(capsys, "replay", str(run), "--video", name)
+
+
+def test_a_name_may_be_new_in_an_ordinary_folder(tmp_path: Path) -> None:
+    require_writable_name(tmp_path / "agent.safetensors", overwrite=False)
+
+
+def test_a_run_is_found_by_the_name_that_list_shows(run: Path, runs_dir: Path) -> None:
+    name = Path(run.name)
+    assert find_run(name, runs_dir).path == run
+    assert find_run(run).path == run
+    assert find_checkpoint(name, runs_dir) == run / "checkpoints" / "best.safetensors"
+    last = find_checkpoint(name, runs_dir, last=True)
+    assert last == run / "checkpoints" / "last.safetensors"
+    assert find_checkpoint(last) == last
+    with pytest.raises(RequestError, match="name the run's folder"):
+        find_run(run / "run.toml")
+
+
+def test_a_branch_may_name_the_run_it_starts_from(
+    run: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--runs-dir", str(runs_dir), "--steps", "80", "--json"]
+    assert app.main(["branch", run.name, *options]) == 0
+    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert made["env_steps"] == 80
+    assert Path(made["run"]).parent == runs_dir
+
+
+def test_a_file_is_no_folder_of_runs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "not a folder of runs" in refused(capsys, "list", "--runs-dir", str(run / "run.toml"))
+
+
+def test_a_folder_without_runs_is_said_to_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(["list", "--runs-dir", str(tmp_path / "empty")]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "There are no runs in" in said.err
+
+
+@pytest.mark.parametrize(("steps", "reason"), [("-3", "steps cannot be -3"), ("40", "has come to")])
+def test_a_length_that_cannot_be_is_refused_when_a_run_is_to_go_on(
+    run: Path, capsys: pytest.CaptureFixture[str], steps: str, reason: str
+) -> None:
+    assert reason in refused(capsys, "resume", str(run), "--steps", steps)
+
+
+def test_a_seed_cannot_change_in_a_branch(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "branch", str(run), "--set", "seed=7", "--steps", "80")
+    assert "seed cannot change" in said
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("Pendulm-v1", "Pendulum-v1"), ("pendulum-v1", "Pendulum-v1")]
+)
+def test_a_misspelt_environment_suggests_one_that_people_have(
+    capsys: pytest.CaptureFixture[str], slip: str, meant: str
+) -> None:
+    said = refused(capsys, "train", slip)
+    assert said.endswith(f"Did you mean {meant}?")
+
+
+def test_an_empty_environment_is_refused_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "No environment is named" in refused(capsys, "train", "")

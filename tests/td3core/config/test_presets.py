@@ -1,0 +1,171 @@
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from td3core.config import RunConfig, Tunables, make_settings, specs
+from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
+from td3core.envs.catalogue import KNOWN, find_known
+from td3core.errors import RequestError
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Warned
+from td3core.training.launch import train
+from tests.support.scripted import STEPS
+from tests.td3core.helpers import Told
+
+FILES = [p.name for p in (files("resources") / "presets").iterdir() if "toml" in p.name]
+NAMES = sorted(name[:-5] for name in FILES if not name.startswith("variant-"))
+VARIANTS = sorted(preset.name for preset in load_presets().values() if not preset.env)
+
+
+def test_every_preset_file_is_loaded_in_alphabetical_order() -> None:
+    assert sorted(load_presets()) == sorted(NAMES + VARIANTS)
+    assert len(load_presets()) == len(FILES)
+    assert list(load_presets()) == sorted(load_presets(), key=str.lower)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_is_made_of_valid_settings_for_a_known_environment(name: str) -> None:
+    preset = load_presets()[name]
+    assert preset.env in {known.env_id for known in KNOWN}
+    assert preset.about.endswith(".")
+    config, _ = make_settings({**preset.values, "env": preset.env})
+    assert config.learning_starts < config.steps
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
+    preset = load_presets()[name]
+    config, tunables = compose(preset.env, [], {})
+    assert config.preset == name
+    assert config.env == preset.env
+    for key, value in preset.values.items():
+        found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_is_laid_over_the_preset_of_the_environment(name: str) -> None:
+    variant = load_presets()[name]
+    config, tunables = compose("Pendulum-v1", [name], {})
+    assert config.preset == f"Pendulum-v1 + {name}"
+    assert config.steps == 15_000
+    for key, value in variant.values.items():
+        found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_the_ablations_switch_off_just_what_they_name() -> None:
+    tricks = {"twin_critics": True, "policy_delay": 2, "policy_noise": 0.2}
+    for name, off in {
+        "TD3 without twin critics": {"twin_critics": False},
+        "TD3 without delay": {"policy_delay": 1},
+        "TD3 without smoothing": {"policy_noise": 0.0},
+        "TD3 without its three tricks": {
+            "twin_critics": False,
+            "policy_delay": 1,
+            "policy_noise": 0.0,
+        },
+    }.items():
+        config, tunables = compose(STEPS, [name], {})
+        found = {k: getattr(config, k, getattr(tunables, k, None)) for k in tricks}
+        assert found == tricks | off
+
+
+@pytest.mark.parametrize("name", NAMES + VARIANTS)
+def test_a_preset_starts_and_learns_without_a_warning(
+    name: str, runs_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The long form, with full warm-up and evaluations, is tests/benchmarks/presets.py."""
+    env = load_presets()[name].env or "Pendulum-v1"
+    known = find_known(env)
+    if known is not None and not known.installed:
+        pytest.skip(f"not installed: pip install '{known.package}'")
+    cut = {"steps": 60, "learning_starts": 20, "eval_interval": 0, "threads": 1}
+    told = Told()
+    outcome = train(*compose(env, [name], cut), Control(), told, runs_dir)
+    assert isinstance(outcome, Ended), outcome
+    assert (outcome.env_steps, outcome.updates) == (60, 40)
+    assert told.all(Warned) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_values_that_are_given_win_over_the_preset_and_leave_the_rest() -> None:
+    config, tunables = compose("Pendulum-v1", [], {"gamma": 0.5, "steps": 123})
+    assert (tunables.gamma, config.steps) == (0.5, 123)
+    assert (tunables.actor_lr, config.actor_hidden) == (1e-3, (64, 64))
+
+
+def test_a_preset_may_be_named_for_another_environment() -> None:
+    config, tunables = compose(STEPS, ["Pendulum-v1"], {})
+    assert (config.env, config.preset) == (STEPS, "Pendulum-v1")
+    assert tunables.gamma == 0.98
+
+
+def test_an_environment_without_a_preset_gets_the_defaults() -> None:
+    assert preset_for(STEPS) is None
+    config, tunables = compose(STEPS, [], {})
+    assert (config, tunables) == (RunConfig(env=STEPS), Tunables())
+
+
+def test_an_unknown_preset_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(RequestError, match=r"'Pendulum'.*Pendulum-v1"):
+        compose("Pendulum-v1", ["Pendulum"], {})
+
+
+ANY_ENV = "name = 'a'\nenv = 'b'\n"
+NOT_PRESETS = {
+    "empty": ("", "name"),
+    "settings are a number": (ANY_ENV + "settings = 5", "not a preset"),
+    "settings are pairs": (ANY_ENV + "settings = [[1, 2]]", "setting"),
+    "out of range": (ANY_ENV + "[settings]\ntau = 7", "tau cannot be 7; it takes .*0 to 1"),
+    "unknown setting": (ANY_ENV + "[settings]\ntua = 0.1", "'tua'.*tau"),
+    "wrong type": (ANY_ENV + "[settings]\ntau = true", "tau cannot be True"),
+    "environment is empty": ("name = 'a'\nenv = ''", "env is empty"),
+    "torn": ("name = 'a", "not a preset"),
+    "deeply nested": (ANY_ENV + "x = " + "[" * 10_000, "not a preset"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), NOT_PRESETS.values(), ids=NOT_PRESETS)
+def test_a_preset_that_is_not_one_is_refused_with_the_reason(text: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        parse_preset(text)
+
+
+def read_or_refuse(text: str) -> None:
+    try:
+        preset = parse_preset(text)
+    except RequestError as problem:
+        said = str(problem)
+    else:
+        assert isinstance(preset, Preset)
+        make_settings({**preset.values, "env": preset.env})
+        return
+    assert said
+
+
+@given(st.text())
+@example("name = 1\nenv = 2")
+@example("\x00")
+def test_garbage_text_is_refused_and_nothing_else_happens(text: str) -> None:
+    read_or_refuse(text)
+
+
+LEAVES = st.booleans() | st.integers(-(10**12), 10**12) | st.floats() | st.text(max_size=5)
+VALUES = LEAVES | st.lists(LEAVES, max_size=3) | st.dictionaries(st.text(max_size=5), LEAVES)
+KEYS = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
+
+
+@given(
+    settings=st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), VALUES, max_size=4),
+    rest=st.fixed_dictionaries({}, optional={"name": VALUES, "env": VALUES, "about": VALUES}),
+)
+def test_any_toml_is_either_a_preset_or_refused(
+    settings: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    read_or_refuse(tomli_w.dumps({**rest, "settings": settings}))

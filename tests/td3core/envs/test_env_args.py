@@ -1,0 +1,240 @@
+"""Arguments an environment is made with: wherever it is made, and only there."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.config import RunConfig, make_settings
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.make import check_env, make_env
+from td3core.errors import RequestError
+from td3core.evaluation.evaluate import evaluate
+from td3core.protocol.events import Ended, Warned
+from td3core.runs.directory import RunDirectory
+from tests.td3core.cli.test_commands import last_line, small
+from tests.td3core.helpers import finish, make_agent, make_header, refusal
+from tests.td3core.helpers import run as play
+
+HILLS = """
+import gymnasium as gym
+import numpy as np
+
+class Hills(gym.Env):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+    action_space = gym.spaces.Box(-1, 1, (1,))
+    def __init__(self, height=1.0, width=3, render_mode=None):
+        assert height > 0, f"a hill of height {height} is none"
+        self.height, self.render_mode = height, render_mode
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (width,))
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.np_random.uniform(-1, 1, self.observation_space.shape).astype("f"), {}
+    def step(self, action):
+        self.steps += 1
+        obs = np.full(self.observation_space.shape, 0.1, "f")
+        return obs, float(self.height), False, self.steps >= 10, {}
+    def render(self):
+        return np.full((64, 64, 3), 255 * (self.height == 7.0), "u1")
+
+gym.register("Hills-v0", Hills)
+"""
+
+HIGH = '{"height": 7.0, "width": 4}'
+
+
+@pytest.fixture
+def hills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "hills.py").write_text(HILLS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    # For the process that evaluates, too.
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    yield "hills:Hills"
+    sys.modules.pop("hills", None)
+    gym.registry.pop("Hills-v0", None)
+
+
+@pytest.mark.parametrize("name", ["hills:Hills", "hills:Hills-v0"])
+def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> None:
+    env = make_env(EnvChoice(name, HIGH))
+    assert (env.unwrapped.height, env.observation_space.shape) == (7.0, (4,))
+    info = check_env(EnvChoice(name, HIGH))
+    assert (info.obs_dim, info.choice) == (4, EnvChoice(name, HIGH))
+    assert check_env(name).obs_dim == 3
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])
+def test_a_run_and_its_evaluations_are_made_with_the_arguments(
+    hills: str, runs_dir: Path, beside: bool
+) -> None:
+    ended, told = play(runs_dir, hills, env_args=HIGH, eval_interval=30, eval_beside=beside)
+    assert isinstance(ended, Ended)
+    assert told.all(Warned) == [], "or the process beside could not make it"
+    assert ended.last_eval_return == ended.best_eval_return == 70.0
+    run = RunDirectory.open(ended.run)
+    assert run.config.choice == EnvChoice(hills, HIGH)
+    header = checkpoint.read_header(run.best)
+    assert (header.env.args, header.env.obs_dim) == (HIGH, 4)
+
+
+def test_a_checkpoint_is_measured_and_filmed_with_its_arguments(
+    hills: str, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = str(finish(runs_dir, hills, env_args=HIGH).last_checkpoint)
+    assert app.main(["eval", saved, "--episodes", "2", "--json"]) == 0
+    assert last_line(capsys.readouterr().out)["returns"] == [70.0, 70.0]
+    film = tmp_path / "film.mp4"
+    assert app.main(["replay", saved, "--video", str(film), "--json"]) == 0
+    assert last_line(capsys.readouterr().out)["returns"] == [70.0]
+    assert film.stat().st_size > 0
+
+
+def test_the_command_line_takes_them_as_a_setting(
+    hills: str, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
+    assert app.main(["train", hills, f"--set=env_args={HIGH}", *options, *small()]) == 0
+    run = Path(last_line(capsys.readouterr().out)["run"])
+    assert RunDirectory.open(run).config.choice.kwargs == {"height": 7.0, "width": 4}
+
+
+def test_a_mujoco_model_of_ones_own_is_trained_and_measured(
+    tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assets = Path(gym.__file__).parent / "envs" / "mujoco" / "assets"
+    model = tmp_path / "my_ant.xml"
+    model.write_text((assets / "ant.xml").read_text().replace('size="0.25"', 'size="0.3"'))
+    args = json.dumps({"xml_file": str(model), "healthy_z_range": [0.1, 1.5]})
+    options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
+    command = ["train", "Ant-v5", f"--set=env_args={args}", *options, *small(env_check="on")]
+    assert app.main(command) == 0
+    saved = last_line(capsys.readouterr().out)["last_checkpoint"]
+    env = make_env(checkpoint.read_header(Path(saved)).config.choice)
+    assert env.unwrapped._healthy_z_range == [0.1, 1.5]
+    assert env.unwrapped.model.geom("torso_geom").size[0] == 0.3
+    env.close()
+    assert app.main(["eval", saved, "--episodes", "1", "--json"]) == 0
+    capsys.readouterr()
+    model.unlink()
+    assert app.main(["eval", saved]) == 2
+    assert str(model) in capsys.readouterr().err
+
+
+def test_the_time_limit_is_an_argument_too() -> None:
+    assert check_env(EnvChoice("Pendulum-v1", '{"max_episode_steps": 50}')).max_episode_steps == 50
+
+
+REFUSED = {
+    "torn": ('{"height": ', "at character"),
+    "a list": ("[1, 2]", "it is a list"),
+    "a number": ("5", "it is a number"),
+    "null": ("null", "it is null"),
+    "not a number": ('{"height": NaN}', "NaN is not a JSON number"),
+    "render mode": ('{"render_mode": "human"}', "render_mode is decided by the studio"),
+    "deep": ("[" * 100_000, "nested too deeply"),
+    "python": ("__import__('os')", "at character 1"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_a_json_object_is_refused_with_field_value_and_reason(
+    text: str, says: str
+) -> None:
+    for refuse in (
+        lambda: EnvChoice("Pendulum-v1", text),
+        lambda: make_settings({"env": "Pendulum-v1", "env_args": text}),
+    ):
+        with pytest.raises(RequestError) as caught:
+            refuse()
+        said = str(caught.value)
+        assert said.startswith("env_args cannot be ")
+        assert text[:20] in said
+        assert says in said
+        assert len(said) < 600
+
+
+MISTAKES = {
+    "unknown": ('{"hieght": 2}', "env_args cannot hold hieght = 2: hills:Hills takes no argument"),
+    "refused": ('{"height": -1}', 'env_args {"height": -1}: a hill of height -1 is none'),
+}
+
+
+@pytest.mark.parametrize(("args", "says"), MISTAKES.values(), ids=MISTAKES)
+def test_an_argument_the_environment_refuses_is_named_and_nothing_is_started(
+    hills: str, runs_dir: Path, args: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", hills, f"--set=env_args={args}", "--runs-dir", str(runs_dir)]
+    assert app.main(command) == 2
+    assert says in capsys.readouterr().err
+    assert not runs_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ({"xml_file": "/no/such/ant.xml"}, "/no/such/ant.xml does not exist"),
+        ({"xml_fiel": "/ant.xml"}, "env_args cannot hold xml_fiel = '/ant.xml': Ant-v5 takes no"),
+    ],
+)
+def test_a_mujoco_file_that_is_not_there_is_named(args: Any, says: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        make_env(EnvChoice("Ant-v5", json.dumps(args)))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_arguments_are_kept_in_one_spelling() -> None:
+    config = RunConfig(env="Pendulum-v1", env_args=' {"g" :9.0 } ')
+    assert config.env_args == '{"g": 9.0}'
+    assert RunConfig(env="Pendulum-v1", env_args=" {} ").env_args == ""
+    assert config == RunConfig(env="Pendulum-v1", env_args='{"g":9.0}')
+
+
+def test_reading_a_checkpoint_makes_no_environment_whatever_its_arguments(
+    hills: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.safetensors"
+    header = make_header(path, env="hills:Hills", env_args='{"height": -1}')
+    header = replace(header, env=replace(header.env, args='{"height": -1}'))
+    checkpoint.save(path, header, make_agent().state())
+    assert checkpoint.load(path).header.env.choice.kwargs == {"height": -1}
+    assert "hills" not in sys.modules
+
+
+def test_a_checkpoint_with_arguments_that_are_none_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    header = make_header(path)
+    info = replace(header.env)
+    object.__setattr__(info, "args", "[]")
+    checkpoint.save(path, replace(header, env=info), make_agent().state())
+    assert "env_args" in refusal(path)
+
+
+def test_a_checkpoint_from_before_there_were_arguments_opens(tmp_path: Path) -> None:
+    header = make_header(tmp_path / "a.safetensors")
+    meaning = checkpoint.format._meaning(header)
+    del meaning["env"]["args"], meaning["config"]["env_args"], meaning["config"]["env_check"]
+    found = checkpoint.format._header(header.path, {"td3_studio": json.dumps(meaning)})
+    assert found.env.choice == EnvChoice(header.env.env_id)
+
+
+def test_the_same_agent_does_otherwise_in_an_environment_made_otherwise() -> None:
+    still = make_policy()
+    usual = evaluate(still, "Pendulum-v1", episodes=1, seed=0)
+    heavy = evaluate(still, EnvChoice("Pendulum-v1", '{"g": 20.0}'), episodes=1, seed=0)
+    assert usual != heavy
+
+
+def make_policy() -> Any:
+    import numpy as np
+
+    from td3core.inference.policy import Policy
+
+    return Policy([(np.zeros((1, 3), np.float32), np.zeros(1, np.float32))], "relu")

@@ -1,0 +1,93 @@
+"""Environments that a user brings along, by module and name."""
+
+import json
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from td3core.cli import app
+from td3core.envs.make import check_env
+from td3core.errors import RequestError
+from tests.td3core.cli.test_commands import small
+
+MODULE = """
+import gymnasium as gym
+import numpy as np
+
+class Slide(gym.Env):
+    observation_space = gym.spaces.Box(-1, 1, (2,))
+    action_space = gym.spaces.Box(np.float32([-3, 0]), np.float32([1, 10]))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.np_random.uniform(-1, 1, 2).astype("f"), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        self.steps += 1
+        obs = self.np_random.uniform(-1, 1, 2).astype("f")
+        return obs, -abs(float(action[0])), False, self.steps >= 20, {}
+
+number = 5
+gym.register("OwnSlide-v0", Slide, max_episode_steps=10)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "own_envs.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("own_envs", None)
+    gym.registry.pop("OwnSlide-v0", None)
+
+
+def test_a_class_nobody_registered_is_named_by_its_module() -> None:
+    info = check_env("own_envs:Slide")
+    assert (info.env_id, info.obs_dim, info.act_dim) == ("own_envs:Slide", 2, 2)
+    assert (info.action_low, info.action_high) == ((-3.0, 0.0), (1.0, 10.0))
+    assert info.max_episode_steps is None
+
+
+def test_an_id_is_known_once_its_module_is_imported() -> None:
+    info = check_env("own_envs:OwnSlide-v0")
+    assert (info.env_id, info.max_episode_steps) == ("own_envs:OwnSlide-v0", 10)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "says"),
+    [
+        ("own_envs:Nothing", "no environment class called Nothing"),
+        ("own_envs:number", "no environment class called number"),
+        ("no_such_module:Slide", "no_such_module"),
+        ("own_envs:Nothing-v0", "Nothing"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_refused(env_id: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        check_env(env_id)
+
+
+@pytest.mark.parametrize(
+    "words", [["own_envs:Slide"], ["OwnSlide-v0", "--env-module", "own_envs"]], ids=" ".join
+)
+def test_an_own_environment_is_trained_and_measured_like_any_other(
+    words: list[str], runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
+    assert app.main(["train", *words, *options, *small()]) == 0
+    ended = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert app.main(["eval", ended["last_checkpoint"], "--episodes", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["episodes"] == 2
+
+
+def test_a_name_without_its_version_gets_the_preset_of_the_newest(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--steps", "60", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
+    assert app.main(["train", "Pendulum", *options]) == 0
+    run = Path(json.loads(capsys.readouterr().out.splitlines()[-1])["run"])
+    assert 'preset = "Pendulum-v1"' in (run / "run.toml").read_text()

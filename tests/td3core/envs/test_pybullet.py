@@ -1,0 +1,118 @@
+"""PyBullet, which comes with an extra: registered when asked for, and quiet."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import av
+import pytest
+
+from td3core.cli.doctor import examine
+from td3core.envs import catalogue
+from td3core.envs.catalogue import KNOWN, find_known
+from td3core.envs.make import make_env
+from td3core.errors import RequestError
+from tests.td3core.cli.test_commands import small
+
+WALKER = "Walker2DBulletEnv-v0"
+
+
+def walker_installed() -> bool:
+    known = find_known(WALKER)
+    return known is not None and known.installed
+
+
+needs_pybullet = pytest.mark.skipif(
+    not walker_installed(), reason="PyBullet is not installed: pip install 'td3-studio[pybullet]'"
+)
+
+
+@pytest.fixture
+def without_pybullet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look like a machine that has none."""
+    monkeypatch.setattr(catalogue, "_importable", lambda module: "pybullet" not in module)
+    for name in ("pybullet", "pybullet_envs_gymnasium"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "pybullet_envs_gymnasium")
+    monkeypatch.setattr(sys, "meta_path", [_Without(), *sys.meta_path])
+
+
+class _Without:
+    """Finds no PyBullet anywhere."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name.startswith("pybullet"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
+    with pytest.raises(RequestError) as caught:
+        make_env(WALKER)
+    assert str(caught.value) == (
+        f"{WALKER} needs a package that is not installed; pip install 'pybullet_envs_gymnasium'."
+    )
+
+
+def test_without_the_extra_the_doctor_says_how_to_get_it(
+    without_pybullet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.cli.doctor._draws", lambda env_id: None)
+    found = next(f for f in examine() if f is not None and f.what == "PyBullet")
+    assert found.value == "not installed (optional); pip install 'pybullet_envs_gymnasium'"
+    assert found.ok is None
+
+
+def test_a_slip_of_the_pen_leads_to_the_walker_even_before_it_is_registered() -> None:
+    with pytest.raises(RequestError, match=WALKER):
+        make_env("Walker2DBulletEnv-v1")
+
+
+def test_nothing_of_pybullet_is_imported_until_it_is_asked_for(root: Path) -> None:
+    code = (
+        "import sys; from td3core.envs.make import make_env; make_env('Pendulum-v1').close();"
+        " sys.exit('pybullet_envs_gymnasium' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@needs_pybullet
+@pytest.mark.parametrize("env_id", [known.env_id for known in KNOWN if known.group == "PyBullet"])
+def test_every_listed_environment_can_be_made_and_stepped(env_id: str) -> None:
+    env = make_env(env_id)
+    env.reset(seed=0)
+    env.step(env.to_env(env.action_space.sample()))
+    env.close()
+
+
+@needs_pybullet
+def test_a_walker_is_trained_measured_and_filmed_without_a_word_too_many(
+    root: Path, tmp_path: Path
+) -> None:
+    def command(*words: str) -> tuple[dict[str, object], str]:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "td3core", *words, "--json"],
+            cwd=root,
+            env={**os.environ, "PYTHONWARNINGS": "error"},
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) == 1
+        for noise in ("argv", "build time", "Warning"):
+            assert noise not in done.stderr
+        return json.loads(done.stdout), done.stderr
+
+    values = small(eval_interval=60, eval_beside="on")
+    where = ["--steps", "120", "--runs-dir", str(tmp_path)]
+    ended, _ = command("train", WALKER, *where, *values)
+    run = str(ended["run"])
+    measured, _ = command("eval", run, "--episodes", "2")
+    assert measured["returns"]
+    checked, _ = command("check", WALKER)
+    assert checked["errors"] == 0
+    filmed, _ = command("replay", run, "--video", str(tmp_path / "film.mp4"))
+    with av.open(str(tmp_path / "film.mp4")) as film:
+        assert sum(1 for _ in film.decode(video=0)) == filmed["frames"]

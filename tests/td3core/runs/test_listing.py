@@ -1,0 +1,307 @@
+"""How a run ended, what it is called, what it came from, and how far it got: all from its files."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from td3core.cli import app
+from td3core.protocol.events import Ended
+from td3core.runs import lock
+from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory, training_columns
+from td3core.runs.listing import summarise
+from td3core.runs.lock import RunLock
+from td3core.runs.metadata import (
+    Ending,
+    Parent,
+    RunLabel,
+    RunStatus,
+    read_ending,
+    read_label,
+    write_label,
+)
+from td3core.runs.tables import read_last_row, read_numbers
+from tests.td3core.helpers import tiny, write_checkpoint
+
+
+def create(runs_dir: Path, **values: Any) -> RunDirectory:
+    return RunDirectory.create(runs_dir, *tiny("Pendulum-v1", **values))
+
+
+def ended(run: RunDirectory, stopped: str, **values: Any) -> dict[str, Any]:
+    """Return an ``Ended`` as a dictionary, as the training loop has one at hand."""
+    event = Ended(
+        **(
+            {
+                "run": run.path,
+                "stopped": stopped,
+                "env_steps": 50,
+                "updates": 30,
+                "episodes": 5,
+                "wall_s": 12.5,
+                "steps_per_s": 4.0,
+                "last_eval_return": -3.0,
+                "best_eval_return": 2.0,
+                "best_checkpoint": run.best,
+                "last_checkpoint": run.last,
+            }
+            | values
+        )
+    )
+    return asdict(event)
+
+
+def add_parent(run: RunDirectory, table: str) -> RunDirectory:
+    path = run.path / "run.toml"
+    path.write_text(path.read_text() + "\n" + table)
+    return RunDirectory.open(run.path)
+
+
+# Endings ----------------------------------------------------------------------------------------
+
+
+def test_an_ending_is_read_as_it_was_written(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    assert run.ending() is None
+    run.write_ending(ended(run, "failed") | {"message": "Training diverged."})
+    found = run.ending()
+    assert found is not None
+    assert (found.stopped, found.message) == ("failed", "Training diverged.")
+    assert (found.env_steps, found.wall_s) == (50, 12.5)
+    assert (found.last_eval_return, found.best_eval_return) == (-3.0, 2.0)
+    assert found.ended.startswith("20")
+    run.write_ending(ended(run, "finished"))
+    assert run.ending().message == ""  # type: ignore[union-attr]
+
+
+def test_an_ending_that_cannot_be_written_leaves_the_earlier_one(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create(runs_dir)
+    run.write_ending(ended(run, "user"))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        run.write_ending(ended(run, "failed"))
+    assert run.ending().stopped == "user"  # type: ignore[union-attr]
+    assert not list(run.path.glob(".*.part"))
+
+
+@pytest.mark.parametrize("stopped", ["", "crashed", "FINISHED"])
+def test_an_ending_of_an_unknown_kind_is_not_written(runs_dir: Path, stopped: str) -> None:
+    run = create(runs_dir)
+    with pytest.raises(KeyError):
+        run.write_ending(ended(run, stopped))
+    assert not (run.path / "ending.json").exists()
+
+
+@given(
+    text=st.text(max_size=60)
+    | st.recursive(
+        st.none() | st.floats() | st.integers() | st.text(max_size=9),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from([*Ending.__slots__, *RunLabel.__slots__]), inner, max_size=5
+            )
+        ),
+        max_leaves=12,
+    ).map(json.dumps)
+)
+def test_whatever_the_records_hold_they_are_read_or_passed_over(tmp_path: Path, text: str) -> None:
+    for name in ("ending.json", "notes.json"):
+        (tmp_path / name).write_text(text, encoding="utf-8", errors="replace")
+    found = read_ending(tmp_path)
+    assert found is None or (found.state in RunStatus and np.isfinite(found.wall_s))
+    assert all(isinstance(value, str) for value in asdict(read_label(tmp_path)).values())
+
+
+# States -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stopped", "state"),
+    [("finished", "finished"), ("user", "stopped"), ("failed", "failed")],
+)
+def test_a_run_that_ended_is_in_the_state_it_ended_in(
+    runs_dir: Path, stopped: str, state: str
+) -> None:
+    run = create(runs_dir)
+    run.write_ending(ended(run, stopped, wall_s=99.0))
+    found = summarise(run)
+    assert (found.state, found.env_steps, found.wall_s) == (state, 50, 99.0)
+    assert (found.last_eval_return, found.best_eval_return) == (-3.0, 2.0)
+
+
+def test_a_run_is_running_while_it_is_locked_and_interrupted_after(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    assert summarise(run).state is RunStatus.INTERRUPTED
+    held = RunLock(run.path)
+    held.acquire()
+    assert summarise(run).state is RunStatus.RUNNING
+    record = (run.path / "lock.json").read_bytes()
+    held.release()
+    assert summarise(run).state is RunStatus.INTERRUPTED
+    # Resumed after it had ended once, and killed: what it leaves is a record, and no lock.
+    run.write_ending(ended(run, "user"))
+    (run.path / "lock.json").write_bytes(record)
+    assert summarise(run).state is RunStatus.INTERRUPTED
+    assert lock.holder(run.path) is None
+
+
+def test_a_run_from_before_endings_were_recorded_is_finished_if_its_last_agent_is(
+    runs_dir: Path,
+) -> None:
+    run = create(runs_dir, steps=61)
+    write_checkpoint(run.last)
+    assert summarise(run).state is RunStatus.INTERRUPTED
+    run = create(runs_dir, steps=60)
+    write_checkpoint(run.last)
+    assert summarise(run).state is RunStatus.FINISHED
+
+
+def test_how_far_an_interrupted_run_came_is_read_from_the_ends_of_its_tables(
+    runs_dir: Path,
+) -> None:
+    run = create(runs_dir, steps=500)
+    table = run.table("training", training_columns())
+    for step in (50, 100, 150):
+        table.add((step, step, *[0.5] * 6, f"{step / 10:.3f}"))
+    table.flush()
+    with (run.path / "training.csv").open("a") as file:
+        file.write("200,200,0.5")
+    found = summarise(run)
+    assert (found.env_steps, found.wall_s) == (150, 15.0)
+
+
+# Names, notes, parents --------------------------------------------------------------------------
+
+
+def test_a_name_and_a_note_are_kept_beside_the_run_and_its_folder_keeps_its_name(
+    runs_dir: Path,
+) -> None:
+    run = create(runs_dir)
+    assert run.notes() == RunLabel()
+    write_label(run.path, RunLabel(name="Größer τ", note="first\nsecond"))
+    assert run.notes() == RunLabel(name="Größer τ", note="first\nsecond")
+    assert (summarise(run).name, summarise(run).note) == ("Größer τ", "first\nsecond")
+    assert RunDirectory.open(run.path).path == run.path
+
+
+def test_a_branched_run_says_what_it_came_from(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    assert run.parent is None
+    table = '[parent]\nrun = "a-run"\ncheckpoint = "best.safetensors"\nenv_steps = 40\n'
+    found = add_parent(run, table)
+    assert found.parent == Parent(run="a-run", checkpoint="best.safetensors", env_steps=40)
+    assert summarise(found).parent == found.parent
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "parent = 3",
+        "[parent]",
+        '[parent]\nrun = "../x"\ncheckpoint = "c"\nenv_steps = 1',
+        '[parent]\nrun = ".."\ncheckpoint = "c"\nenv_steps = 1',
+        '[parent]\nrun = ""\ncheckpoint = "c"\nenv_steps = 1',
+        '[parent]\nrun = "x"\ncheckpoint = "/etc/c"\nenv_steps = 1',
+        '[parent]\nrun = "x"\ncheckpoint = "c"\nenv_steps = -1',
+        '[parent]\nrun = "x"\ncheckpoint = "c"\nenv_steps = "many"',
+        '[parent]\nrun = "x"\ncheckpoint = "c"\nenv_steps = inf',
+    ],
+)
+def test_a_parent_that_makes_no_sense_does_not_cost_the_run(runs_dir: Path, table: str) -> None:
+    run = create(runs_dir)
+    path = run.path / "run.toml"
+    text = path.read_text()
+    path.write_text(f"{text}\n{table}" if table.startswith("[") else f"{table}\n{text}")
+    assert RunDirectory.open(run.path).parent is None
+
+
+def test_the_list_tells_state_parent_name_and_note(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = create(runs_dir)
+    write_label(first.path, RunLabel(name="plain one", note="keep"))
+    first.write_ending(ended(first, "user"))
+    parent = f'[parent]\nrun = "{first.path.name}"\ncheckpoint = "best.safetensors"\nenv_steps = 4'
+    child = add_parent(create(runs_dir), parent)
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    found = {entry["run"]: entry for entry in json.loads(capsys.readouterr().out.splitlines()[-1])}
+    one, two = found[str(first.path)], found[str(child.path)]
+    assert (one["state"], one["name"], one["note"]) == ("stopped", "plain one", "keep")
+    assert (one["parent"], two["state"]) == (None, "interrupted")
+    assert two["parent"] == {
+        "run": first.path.name,
+        "checkpoint": "best.safetensors",
+        "env_steps": 4,
+    }
+    monkeypatch.setenv("COLUMNS", "200")
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    said = capsys.readouterr().out
+    assert all(word in said for word in ("stopped", "interrupted", "plain one", "branched from"))
+
+
+def test_the_journal_is_read_without_its_damaged_lines(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    assert run.journal() == []
+    run.note({"step": 3, "field": "tau", "new": 0.5})
+    with (run.path / "journal.jsonl").open("a") as file:
+        file.write("[1]\n{half\n")
+    run.note({"step": 4, "field": "tau", "new": 7.0})
+    run.note({"step": 5, "event": "pause"})
+    assert [entry["step"] for entry in run.journal()] == [3, 5]
+
+
+# Reading tables ---------------------------------------------------------------------------------
+
+
+def test_the_last_row_of_a_long_table_is_read_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("step,mean\n" + "".join(f"{i},{i / 2}\n" for i in range(20_000)) + "20000,1")
+    assert read_last_row(path) == {"step": "19999", "mean": "9999.5"}
+    for text in ("", "step,mean", "step,mean\n", "step,mean\n3"):
+        path.write_text(text)
+        assert read_last_row(path) == {}
+    assert read_last_row(tmp_path / "none.csv") == {}
+
+
+def test_columns_are_read_in_blocks_without_torn_and_damaged_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{i * i},{'nan' if i % 7 == 0 else i / 4}" for i in range(30_000)]
+    rows[777] = "777,1,oops"
+    rows[20_001] = "1,2"
+    path.write_text("\n".join(["step,square,x", *rows]) + "\n30000,9")
+    found = read_numbers(path, ("x", "step"))
+    steps = [i for i in range(30_000) if i not in (777, 20_001)]
+    assert found[:, 1].tolist() == steps
+    expected = [np.nan if i % 7 == 0 else i / 4 for i in steps]
+    np.testing.assert_array_equal(found[:, 0], expected)
+
+
+def test_a_table_without_the_columns_wanted_has_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("step\n1\n2\n")
+    assert read_numbers(path, ("step", "mean")).shape == (0, 2)
+    assert read_numbers(tmp_path / "none.csv", ("step",)).shape == (0, 1)
+    for text in ("step\n", "step\n\n", "step\n1,2\n"):
+        path.write_text(text)
+        assert read_numbers(path, ("step",)).shape == (0, 1)
+
+
+def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table.add((100, -5.0, 1.5, "", 1, "-6.5 -3.5", "10 12", 2, "0.1"))
+    table.flush()
+    found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))
+    assert found.tolist() == [[100.0, -5.0, 1.5]]

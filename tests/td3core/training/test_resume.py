@@ -1,0 +1,222 @@
+"""A run that goes on is the run that was never interrupted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.config import to_dict
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Tuned, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change
+from td3core.runs.lock import RunLock
+from td3core.runs.resumption import choose_checkpoint, pending_changes
+from td3core.training.launch import train
+from tests.support.lives import differences
+from tests.td3core.helpers import Told, finish, run, tiny
+from tests.td3core.training.resuming import (
+    VALUES,
+    contents,
+    crashing,
+    go_on,
+    go_on_well,
+    refused,
+    stop_at,
+    stopped,
+)
+
+# The same run ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [5, 20, 21, 50, 60, 73, 96])
+def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step: int) -> None:
+    straight = finish(runs_dir / "straight", **VALUES)
+    broken = stopped(runs_dir, step, **VALUES)
+    assert go_on_well(broken.run).stopped == "finished"
+    assert differences(straight.run, broken.run) == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"normalize_observations": True, "lr_final": 0.1},
+        {"twin_critics": False, "policy_delay": 3, "updates_per_step": 2},
+        {"buffer_size": 30, "batch_size": 5},
+        {"num_envs": 3, "steps": 98},
+        {"exploration_noise_decay": 0.95, "exploration_noise_min": 0.02},
+    ],
+    ids=lambda values: next(iter(values)),
+)
+def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) -> None:
+    straight = finish(runs_dir / "straight", **VALUES | values)
+    outcome, _ = run(runs_dir, control=stop_at(9), **VALUES | values)
+    assert isinstance(outcome, Ended)
+    for _ in range(3):
+        go_on(outcome.run, control=stop_at(4))
+    go_on_well(outcome.run)
+    assert differences(straight.run, outcome.run) == []
+
+
+@pytest.mark.parametrize(
+    "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
+)
+def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
+    runs_dir: Path, tmp_path: Path, kept: dict[str, Any]
+) -> None:
+    values = {"steps": 65, "eval_interval": 30, "checkpoint_interval": 20, **kept}
+    with crashing(runs_dir, tmp_path / "crashes") as crashes:
+        straight = finish(runs_dir, **values)
+    assert len(crashes.found) > 40
+    seen = set()
+    for copy in crashes.found:
+        state = json.dumps(sorted((n, hash(d)) for n, d in contents(copy).items()))
+        if state in seen:
+            continue
+        seen.add(state)
+        outcome, told = go_on(copy)
+        if isinstance(outcome, Failed):
+            # Nothing was missing but the record that it had ended.
+            assert "has come to step 65" in outcome.message, outcome
+        assert not told.all(Warned), copy
+        assert differences(straight.run, copy) == [], copy
+    assert len(seen) > 20
+
+
+def test_live_changes_are_made_again_wherever_the_run_is_killed(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    config, tunables = tiny(**VALUES | {"exploration_noise_decay": 0.99})
+    changes = [
+        Change(33, "exploration_noise", 0.5),
+        Change(40, "tau", 0.1),
+        Change(47, "batch_size", 5),
+        # There and back at once: the decay begins anew all the same.
+        Change(70, "exploration_noise", 0.4),
+        Change(70, "exploration_noise", 0.5),
+    ]
+    with crashing(runs_dir, tmp_path / "crashes") as crashes:
+        straight = train(config, tunables, Control(), Told(), runs_dir, changes)
+    assert isinstance(straight, Ended)
+    tried = 0
+    for copy in crashes.found:
+        opened = RunDirectory.open(copy)
+        fields = [entry for entry in opened.journal() if "field" in entry]
+        if len(fields) == len(changes) and opened.ending() is None:
+            go_on_well(copy)
+            assert differences(straight.run, copy) == [], copy
+            tried += 1
+    assert tried > 5
+    told = Told()
+    journal = RunDirectory.open(straight.run).journal()
+    again = [Change(e["step"], e["field"], e["new"]) for e in journal if "field" in e]
+    followed = train(config, tunables, Control(), told, runs_dir / "again", again)
+    assert isinstance(followed, Ended)
+    assert differences(straight.run, followed.run) == []
+
+
+def test_changes_at_the_very_step_of_a_checkpoint_are_made_once(runs_dir: Path) -> None:
+    config, tunables = tiny(**VALUES)
+    outcome = train(config, tunables, stop_at(40), Told(), runs_dir, [Change(40, "tau", 0.5)])
+    assert isinstance(outcome, Ended)
+    opened = RunDirectory.open(outcome.run)
+    saved, _ = choose_checkpoint(opened)
+    assert saved is not None
+    # The one saved when the run was stopped knows of the change; that of the same step does not.
+    assert (saved.header.counters.changes, pending_changes(opened, saved)) == (1, [])
+    before = checkpoint.load(opened.step_checkpoint(40))
+    assert before.header.counters.changes == 0
+    assert pending_changes(opened, before) == [Change(40, "tau", 0.5)]
+    assert pending_changes(opened, None) == [Change(40, "tau", 0.5)]
+
+
+def test_what_a_person_does_now_strikes_out_what_was_still_to_be_done_again(
+    runs_dir: Path,
+) -> None:
+    config, tunables = tiny(**VALUES)
+    later = [Change(45, "tau", 0.5), Change(50, "gamma", 0.5)]
+    outcome = train(config, tunables, Control(), Told(), runs_dir, later)
+    assert isinstance(outcome, Ended)
+    for path in (outcome.run / "checkpoints").glob("*"):
+        if path.stem not in ("step_000000040", "step_000000020"):
+            path.unlink()
+    control = Control()
+    control.tune(replace(tunables, tau=0.25))
+    found, told = go_on(outcome.run, control=control)
+    assert isinstance(found, Ended)
+    made = [(e.env_steps, name, new) for e in told.all(Tuned) for name, _, new in e.changes]
+    assert made == [(40, "tau", 0.25), (50, "gamma", 0.5)]
+    kept = [(e["step"], e["field"]) for e in RunDirectory.open(found.run).journal() if "field" in e]
+    assert kept == [(50, "gamma"), (40, "tau")]
+
+
+def test_a_finished_run_is_refused_and_goes_on_with_more_steps(runs_dir: Path) -> None:
+    straight = finish(runs_dir / "long", **VALUES | {"eval_interval": 0})
+    short = finish(runs_dir, **VALUES | {"steps": 55, "eval_interval": 0})
+    before = contents(short.run)
+    assert "has come to step 55 of 55" in refused(short.run)
+    assert "steps cannot be 54" in refused(short.run, steps=54)
+    assert contents(short.run) == before
+    assert go_on_well(short.run, steps=97).env_steps == 97
+    (short.run / "checkpoints" / "step_000000055.safetensors").unlink(missing_ok=True)
+    assert differences(straight.run, short.run) == []
+    assert RunDirectory.open(short.run).config.steps == 97
+
+
+def test_a_run_of_several_environments_killed_in_its_last_evaluation_finishes(
+    runs_dir: Path,
+) -> None:
+    # Its last step lies beyond the one it was to end at.
+    ended = finish(runs_dir, **VALUES | {"num_envs": 3, "steps": 97})
+    assert ended.env_steps == 99
+    (ended.run / "ending.json").unlink()
+    assert go_on_well(ended.run).stopped == "finished"
+
+
+# One at a time -----------------------------------------------------------------------------------
+
+
+def test_a_living_run_is_not_touched_by_another_who_would_go_on_with_it(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    with (ended.run / "episodes.csv").open("a") as file:
+        file.write("5,60,1.0,1.0,10,0,0.1\n")
+    with RunLock(ended.run):
+        before = contents(ended.run)
+        assert "locked by a living process" in refused(ended.run)
+        assert app.main(["resume", str(ended.run)]) == 2
+        assert contents(ended.run) == before
+    assert "is locked by a living process" in capsys.readouterr().err
+
+
+# The command line --------------------------------------------------------------------------------
+
+
+def test_resume_on_the_command_line_goes_on_and_prints_how_it_ended(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    monkeypatch.setenv("TD3_STUDIO_RUNS", str(runs_dir))
+    assert app.main(["resume", ended.run.name, "--steps", "1e2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (found["env_steps"], found["stopped"]) == (100, "finished")
+    assert to_dict(RunDirectory.open(ended.run).config)["steps"] == 100
+    assert app.main(["resume", ended.run.name]) == 2
+    assert "has come to step 100" in capsys.readouterr().err
+    assert app.main(["resume", "nothing-here"]) == 2
+
+
+def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs_dir: Path) -> None:
+    config, tunables = tiny(**VALUES | {"buffer_size": 50})
+    told = Told()
+    changes = [Change(30, "batch_size", 60), Change(40, "tau", 0.5)]
+    outcome = train(config, tunables, Control(), told, runs_dir, changes)
+    assert isinstance(outcome, Ended)
+    assert [(w.env_steps, "batch_size 60" in w.message) for w in told.all(Warned)] == [(30, True)]
+    found = checkpoint.read_header(RunDirectory.open(outcome.run).last).tunables
+    assert (found.batch_size, found.tau) == (tunables.batch_size, 0.5)
