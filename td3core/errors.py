@@ -1,11 +1,49 @@
-"""The two ways a run can go wrong, told apart because the user's next step differs."""
+"""Sentences for the user as data, and the two ways a run can go wrong."""
 
 import difflib
 import traceback
+from typing import Any, Self
 
 
-class RequestError(ValueError):
-    """What was asked cannot be done: one plain sentence, nothing started, nothing written."""
+class Message(str):
+    """A sentence in English that remembers what it was made of.
+
+    ``template`` names the sentence for a translation, ``values`` are what its braces stand for::
+
+        Message("{name} cannot be {value}.", name="tau", value=7)
+
+    Without values the template is taken as it is, braces included.
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: dict[str, Any]
+
+    def __new__(cls, template: str, /, **values: Any) -> Self:
+        """Format ``template`` with ``values``."""
+        made = super().__new__(cls, template.format(**values) if values else template)
+        made.template, made.values = template, values
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep template and values when sent to another process."""
+        return _message, (self.template, self.values)
+
+
+def _message(template: str, values: dict[str, Any]) -> Message:
+    return Message(template, **values)
+
+
+class _SentenceError(Exception):
+    """An exception that is one plain sentence for the user."""
+
+    def __init__(self, template: str, /, **values: Any) -> None:
+        self.message = template if isinstance(template, Message) else Message(template, **values)
+        super().__init__(self.message)
+
+
+class RequestError(_SentenceError, ValueError):
+    """What was asked cannot be done: nothing was started, nothing written."""
 
 
 def brief(problem: object, most: int = 200) -> str:
@@ -14,8 +52,8 @@ def brief(problem: object, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-class RunError(RuntimeError):
-    """A run that had started cannot go on: one plain sentence naming the cause and the step."""
+class RunError(_SentenceError, RuntimeError):
+    """A run that had started cannot continue; the sentence names the cause and the step."""
 
 
 def traceback_of(problem: BaseException) -> str:
