@@ -1,7 +1,7 @@
-"""Writes the settings table of the README from the metadata of the settings.
+"""Writes the table of settings in the manual from the metadata of the settings.
 
-.venv/bin/python tests/settings_table.py            rewrites the table
-.venv/bin/python tests/settings_table.py --check    says whether it is up to date
+.venv/bin/python -m tests.settings_table            rewrites the table
+.venv/bin/python -m tests.settings_table --check    exits with 1 if it is out of date
 """
 
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from td3core.config import RunConfig, Tunables, default, specs
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "resources" / "manual" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- /settings -->"
 
 
@@ -37,21 +37,27 @@ def _shown(value: object) -> str:
 
 
 def with_table(text: str) -> str:
-    """Return the README with a fresh table in it."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    """Return the page with a fresh table.
+
+    Raises:
+        ValueError: it lacks the marks the table stands between.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE.name} lacks {BEGIN.strip()} or {END}")
     return before + BEGIN + table() + END + after
 
 
 def main() -> int:
     """Rewrite or check; return the exit status."""
-    text = README.read_text("utf-8")
+    text = PAGE.read_text("utf-8")
     if "--check" in sys.argv:
         if with_table(text) != text:
-            print("README.md: the settings table is out of date; run tests/settings_table.py")
+            print(f"{PAGE.name}: the table is out of date; run python -m tests.settings_table")
             return 1
         return 0
-    README.write_text(with_table(text), "utf-8")
+    PAGE.write_text(with_table(text), "utf-8")
     return 0
 
 
