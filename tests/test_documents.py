@@ -33,6 +33,9 @@ CURRENT = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]
 MOST_LINES_OF_README = 130
 
 ROOMS = ("td3core/", "studio/", "resources/", "tests/", ".ci/")
+MODULES = {
+    path.name for room in ("td3core", "studio", "tests") for path in ROOT.glob(f"{room}/**/*.py")
+}
 WINDOW_OPTIONS = {"--runs-dir"}
 PLACEHOLDER = "my_"
 """Begins the names of modules and files that stand for the reader's own."""
@@ -111,9 +114,9 @@ def test_every_page_of_the_manual_can_be_reached_from_its_index() -> None:
 @parameters(CURRENT)
 def test_every_path_exists(path: Path) -> None:
     named = [word for span in spans(path) for word in span.split() if word.startswith(ROOMS)]
-    beside = [span for span in spans(path) if re.fullmatch(r"\w+\.py", span)]
+    bare = [span for span in spans(path) if re.fullmatch(r"\w+\.py", span)]
     missing = [each for each in named if not (ROOT / each).exists()]
-    missing += [each for each in beside if not (path.parent / each).exists()]
+    missing += [each for each in bare if each not in MODULES]
     assert missing == []
 
 
