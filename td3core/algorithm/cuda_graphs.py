@@ -27,7 +27,7 @@ class Graphs:
         self._graphs[moves_actor].replay()
 
     def _record(self, moves_actor: bool, changed: list[Tensor]) -> torch.cuda.CUDAGraph:
-        """Record an update. It has to run a few times before; what that changes is put back."""
+        """Record an update. It must run a few times first; what that changes is restored."""
         before = [tensor.clone() for tensor in changed]
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())

@@ -1,4 +1,4 @@
-"""What a checkpoint says about itself, and its tensors."""
+"""What a checkpoint is: a header and tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a checkpoint says about itself; cheap to read."""
+    """What a checkpoint knows about itself; cheap to read."""
 
     config: RunConfig
     tunables: Tunables

@@ -123,7 +123,7 @@ def _consistent_generators(saved: Checkpoint) -> bool:
     generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False
-    # With an even increment PCG64 may say the same number for ever, and a draw would never end.
+    # With an even increment PCG64 may repeat one number for ever, and a draw would never end.
     if (generators[:, 3] % 2 == 0).any():
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]

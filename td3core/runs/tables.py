@@ -76,14 +76,16 @@ def keep_rows(path: Path, env_steps: int) -> None:
         return
     if "env_steps" not in columns:
         raise RequestError(
-            f"{path.parent.name}/{path.name} is damaged: its first line names no env_steps. Move"
-            " the file away to go on without it."
+            "{run}/{file} is damaged: its first line names no env_steps. Move the file"
+            " away to resume without it.",
+            run=path.parent.name,
+            file=path.name,
         )
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         lines = file.readlines()
     place, kept = columns.index("env_steps"), lines[:1]
     for line in lines[1:]:
-        # Numbers only stand before the step in every table: no field has a comma in it.
+        # Only numbers precede the step in every table: no field has a comma in it.
         step = "".join(line.split(",", place + 1)[place : place + 1])
         whole = line.endswith("\n") and step.isdecimal() and len(step) < _DIGITS
         if whole and int(step) <= env_steps:
@@ -112,7 +114,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
     except OSError:
         return []
     rows: list[dict[str, str]] = []
-    # A quote damaged into one endless field ends the reading; what stands before it is still good.
+    # A damaged quote makes one endless field and ends the reading; the rows before it are good.
     with contextlib.suppress(csv.Error):
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
         rows.extend(row for row in reader if None not in row and None not in row.values())
@@ -159,7 +161,7 @@ def read_numbers(
     Args:
         path: the table.
         columns: names of the columns wanted; the table must have the first one.
-        stopped: asked now and then; True ends the reading early.
+        stopped: called now and then; True ends the reading early.
 
     Returns:
         Shape (rows, len(columns)). A column that the table lacks, because another version wrote

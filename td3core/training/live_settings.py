@@ -1,4 +1,4 @@
-"""Live changes of a run: those a person makes now, and those that are due at their steps."""
+"""Live changes of a run: those requested now, and those scheduled at their steps."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -15,9 +15,9 @@ from td3core.training.recorder import Recorder
 
 
 class Schedule:
-    """Live changes that are to take effect at their steps.
+    """Live changes that take effect at their steps.
 
-    ``journaled`` says that they stand in the run's own journal already.
+    ``journaled``: they are in the run's own journal already.
     """
 
     def __init__(self, changes: Iterable[Change] = (), *, journaled: bool = False) -> None:
@@ -28,14 +28,14 @@ class Schedule:
         return len(self._changes)
 
     def due(self, env_steps: int) -> bool:
-        """Say whether there is a change for this step, or for one before it."""
+        """Return whether there is a change for this step or an earlier one."""
         return bool(self._changes) and self._changes[0].env_steps <= env_steps
 
     def take(self, env_steps: int, tunables: Tunables) -> Tunables:
-        """Return ``tunables`` after changes that are due, and forget these.
+        """Return ``tunables`` after the changes that are due, and remove these.
 
-        A setting that changed more than once is taken one change at a time: one that came back to
-        its old value did so by way of others.
+        Each call applies at most one change per setting: a setting that returned to its old value
+        did so by way of others, and each of them is logged.
         """
         values, taken = to_dict(tunables), set[str]()
         while self.due(env_steps) and self._changes[0].name not in taken:
@@ -44,8 +44,8 @@ class Schedule:
             taken.add(change.name)
         return Tunables(**values)
 
-    def forget(self, names: Iterable[str]) -> bool:
-        """Drop what is still to come of these settings; return whether there was any."""
+    def drop(self, names: Iterable[str]) -> bool:
+        """Drop the remaining changes of these settings; return whether there were any."""
         dropped = set(names)
         kept = [change for change in self._changes if change.name not in dropped]
         fewer = len(kept) < len(self._changes)
@@ -54,9 +54,9 @@ class Schedule:
 
 
 class LiveSettings:
-    """Makes live changes between two steps, puts them on record and says them.
+    """Applies live changes between two steps, and records and reports them.
 
-    Settings that do not fit the run's cost a warning, and nothing changes.
+    Settings that do not fit those of the run cost a warning and change nothing.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class LiveSettings:
         self._recorder, self._schedule = recorder, schedule
         self._changed_at, self._changed_here = 0, 0
         self.revision = 0
-        """The newest request that was taken."""
+        """The newest request that was applied."""
 
     def resume_from(self, env_steps: int, changes: int) -> None:
-        """Take up a run in which so many changes had been made at this very step."""
+        """Continue a run in which ``changes`` were made at this very step."""
         self._changed_at, self._changed_here = env_steps, changes
 
     def made_at(self, env_steps: int) -> int:
-        """Return how many changes have been made at this very step."""
+        """Return how many changes were made at this very step."""
         return self._changed_here if self._changed_at == env_steps else 0
 
     def take(self, tunables: Tunables, revision: int, env_steps: int) -> None:
-        """Do what a person asks for now."""
+        """Apply the settings of a request."""
         try:
             check_together(self._run.config, tunables)
         except RequestError as problem:
@@ -90,18 +90,18 @@ class LiveSettings:
             tunables = self._agent.tunables
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
-        # What a person does now counts more than what is still to be done as before.
-        if self._schedule.forget(changed) and self._schedule.journaled:
+        # A request overrides what is scheduled.
+        if self._schedule.drop(changed) and self._schedule.journaled:
             forget = partial(journal.forget, self._run.journal_file, changed, env_steps)
             self._recorder.write("the journal", env_steps, forget)
         self._change(tunables, env_steps)
 
     def due(self, env_steps: int) -> bool:
-        """Say whether changes are to be made at this step."""
+        """Return whether changes are scheduled for this step."""
         return self._schedule.due(env_steps)
 
     def follow(self, env_steps: int) -> None:
-        """Make the changes that are due."""
+        """Apply the changes that are due."""
         while self._schedule.due(env_steps):
             tunables = self._schedule.take(env_steps, self._agent.tunables)
             try:

@@ -79,7 +79,7 @@ class Recorder:
         self.report(event)
 
     def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
-        """Report live changes, and write them to the journal unless they stand there."""
+        """Report live changes, and write them to the journal unless they are in it already."""
         for name, old, new in () if journaled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
@@ -87,7 +87,7 @@ class Recorder:
         self.report(event)
 
     def log_entry(self, event: str, env_steps: int) -> None:
-        """Write to the journal what was done to the run (a pause, a save, ...), and report it."""
+        """Write an event (a pause, a save, ...) to the journal, and report it."""
         time = timestamp.now()
         entry = {"step": env_steps, "event": event, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))

@@ -254,7 +254,7 @@ def open_run(path: Path) -> None:
     holder(path)
     for run in list_runs(path.parent):
         summarise(run)
-        run.notes(), run.ending(), run.evaluation_at(200), run.pending()
+        run.label(), run.ending(), run.evaluation_at(200), run.pending()
         refusing(lambda run=run: pending_changes(run, getattr(resume_point(run), "saved", None)))  # type: ignore[misc]
     for name in TABLES:
         table = path / f"{name}.csv"
