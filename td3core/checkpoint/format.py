@@ -122,7 +122,6 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
     try:
         config, tunables = make_settings({**meaning["config"], **meaning["tunables"]})
         return Header(
-            path=path,
             config=config,
             tunables=tunables,
             env=_env_info(meaning["env"]),

@@ -22,7 +22,7 @@ from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.events import TRAINING_COLUMNS
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import journal, metadata
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from td3core.arrays import Doubles
 from td3core.errors import RequestError
 from td3core.system.files import GrowingFile, write_atomically
 
@@ -153,33 +153,37 @@ def _cells(line: bytes) -> list[str]:
 
 def read_numbers(
     path: Path, columns: Sequence[str], stopped: Callable[[], bool] = lambda: False
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Read some columns of a table of numbers, however long it is.
 
     Args:
         path: the table.
-        columns: names of the columns wanted.
+        columns: names of the columns wanted; the table must have the first one.
         stopped: asked now and then; True ends the reading early.
 
     Returns:
-        Shape (rows, len(columns)). Rows that are torn or damaged are left out; a table that is
-        missing, or lacks a column, has none.
+        Shape (rows, len(columns)). A column that the table lacks, because another version wrote
+        it, is NaN. Torn or damaged rows are left out; a missing table has no rows.
     """
     blocks = [np.empty((0, len(columns)))]
     with contextlib.suppress(OSError), path.open("rb") as file:
         names = _cells(file.readline(_TAIL_BYTES))
-        if not set(columns) <= set(names):
+        if columns[0] not in names:
             return blocks[0]
-        wanted = [names.index(name) for name in columns]
+        present = [i for i, name in enumerate(columns) if name in names]
+        wanted = [names.index(columns[i]) for i in present]
         rest = b""
         while (data := file.read(_BLOCK_BYTES)) and not stopped():
             whole, _, rest = (rest + data).rpartition(b"\n")
             if whole:
-                blocks.append(_numbers(whole, wanted, len(names)))
+                found = _numbers(whole, wanted, len(names))
+                block = np.full((len(found), len(columns)), np.nan)
+                block[:, present] = found
+                blocks.append(block)
     return np.concatenate(blocks)
 
 
-def _numbers(text: bytes, wanted: Sequence[int], width: int) -> NDArray[np.float64]:
+def _numbers(text: bytes, wanted: Sequence[int], width: int) -> Doubles:
     lines = text.decode("utf-8", "replace").splitlines()
     lines = [line for line in lines if line.count(",") == width - 1]
     if not lines:
