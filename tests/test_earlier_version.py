@@ -14,6 +14,7 @@ from td3core import checkpoint
 from td3core.algorithm import matmul
 from td3core.cli import app
 from td3core.config.presets import compose, load_presets, parse_preset
+from td3core.protocol.events import Warned
 from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.tables import read_table
@@ -30,6 +31,17 @@ def run(runs_dir: Path) -> Path:
 
 def rows(table: Path) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if k != "time_s"} for row in read_table(table)]
+
+
+def as_bytes(saved: checkpoint.Checkpoint) -> dict[str, bytes]:
+    """Return all that learning goes on from.
+
+    The sums of the row in the making have other names today; that they are the same shows in the
+    tables.
+    """
+    arrays = saved.tensors.items()
+    sums = {name for name, _ in arrays if name.startswith("tally.")} - {"tally.counts"}
+    return {name: array.tobytes() for name, array in arrays if name not in sums}
 
 
 def test_the_run_is_listed_with_where_it_stopped(run: Path) -> None:
@@ -70,15 +82,11 @@ def test_the_run_resumes_exactly_and_measures_the_agent_that_was_pending(run: Pa
         for path in (outcome.last_checkpoint, DATA / "straight" / "last.safetensors")
     )
     assert last.header.counters == straight.header.counters
-    assert last.tensors.keys() == straight.tensors.keys()
     assert all(np.isfinite(a).all() for a in last.tensors.values() if a.dtype.kind == "f")
     here = matmul.numerics_info(threads=1)
     if all(recorded[name] == value for name, value in here.items()):
-        assert {
-            name
-            for name, array in straight.tensors.items()
-            if array.tobytes() != last.tensors[name].tobytes()
-        } == set()
+        assert not told.all(Warned)
+        assert as_bytes(last) == as_bytes(straight)
         for name in TABLES:
             assert rows(run / f"{name}.csv") == rows(DATA / "straight" / f"{name}.csv")
 
