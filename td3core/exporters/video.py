@@ -6,7 +6,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.checkpoint import Checkpoint
+from td3core.checkpoint import Checkpoint, load
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, frame_of
 from td3core.errors import RequestError
@@ -14,6 +14,11 @@ from td3core.evaluation.evaluate import evaluation_of
 from td3core.evaluation.result import EvaluationResult
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
+
+
+def export(checkpoint: Path, target: Path) -> None:
+    """Film the first evaluation episode of seed 0; see :func:`record`."""
+    record(load(checkpoint), target, episodes=1, seed=0)
 
 
 def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> EvaluationResult:
