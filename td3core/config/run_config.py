@@ -15,31 +15,31 @@ def default_threads() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
-    """The settings that stay as they are for the whole of a run."""
+    """The settings that are fixed for the whole of a run."""
 
     env: str = setting(
-        label="Environment", help="Identifier of a Gymnasium environment with a continuous action."
+        label="Environment", help="A Gymnasium environment with a continuous action space."
     )
     env_args: str = setting(
         "",
         label="Environment arguments",
-        help="A JSON object of arguments the environment is made with, for instance"
+        help="Arguments passed to the environment, as a JSON object. For instance"
         ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
         ' {"max_episode_steps": 500}. Empty for none.',
     )
     env_check: bool = setting(
         True,
         label="Check environment",
-        help="Before the first step, an environment that is not one of the known ones is tried for"
-        " a moment: finite observations of the announced size, repeatable episodes that end.",
+        help="Test an unknown environment briefly before training: finite observations of the"
+        " declared size, repeatable episodes that end.",
     )
-    preset: str = setting("", label="Preset", help="The preset these settings came from.")
+    preset: str = setting("", label="Preset", help="The preset these settings come from.")
     seed: int = setting(
         0,
         label="Seed",
         low=0,
         high=2**31 - 1,
-        help="Same seed, machine and thread count: the same run, bit for bit.",
+        help="The same seed, machine and thread count give the same run, bit for bit.",
     )
     steps: int = setting(
         300_000,
@@ -47,7 +47,7 @@ class RunConfig:
         unit="environment steps",
         low=1,
         high=1e10,
-        help="Length of the run in environment steps, warm-up included.",
+        help="Length of the run, including the warm-up.",
     )
     threads: int = setting(
         0,
@@ -55,16 +55,16 @@ class RunConfig:
         zero="automatic",
         low=0,
         high=1024,
-        help="Torch threads for the updates. 0 means one less than the machine has cores.",
+        help="Torch threads for the updates. 0 uses one fewer than the machine has cores.",
     )
     num_envs: int = setting(
         1,
         label="Environments",
         low=1,
         high=64,
-        help="Parallel environments, stepped together: n environment steps at a time, and then the"
-        " updates of n. Each has reset seeds and noise of its own. A run ends, evaluates and saves"
-        " at the first such border that reaches the step.",
+        help="Parallel environments, stepped together: n environment steps, then the updates for"
+        " these n steps. Each has its own reset seeds and noise. Evaluations, checkpoints and the"
+        " end of the run come after the first joint step that reaches their step.",
     )
     env_processes: int = setting(
         0,
@@ -72,16 +72,15 @@ class RunConfig:
         zero="none",
         low=0,
         high=64,
-        help="Spread the environments over this many processes, which step them at the same time:"
-        " worth it where cores are free and a step is slow. 0 steps them in the training thread."
-        " The run and its results are the same either way.",
+        help="Processes that step the environments in parallel: useful if cores are free and a"
+        " step is slow. 0 steps them in the training thread. Results are the same either way.",
     )
     device: str = setting(
         "cpu",
         label="Device",
         choices=("cpu", "cuda"),
-        help="Where updates are computed. With networks of this size a processor is often as fast"
-        " as a graphics processor (cuda), which pays for wide layers and large batches.",
+        help="Where updates are computed. With small networks the CPU is often as fast as a GPU"
+        " (cuda), which pays off with wide layers and large batches.",
     )
     learning_starts: int = setting(
         25_000,
@@ -89,7 +88,8 @@ class RunConfig:
         unit="environment steps",
         low=0,
         high=1e9,
-        help="Uniform random actions before the first update, to fill the replay buffer.",
+        help="Steps with uniformly random actions before the first update, to fill the replay"
+        " buffer.",
     )
     buffer_size: int = setting(
         1_000_000,
@@ -97,7 +97,7 @@ class RunConfig:
         unit="transitions",
         low=1,
         high=1e8,
-        help="Transitions kept; the oldest are overwritten first.",
+        help="Capacity of the replay buffer; the oldest transitions are overwritten first.",
     )
     actor_hidden: tuple[int, ...] = setting(
         (256, 256),
@@ -117,50 +117,50 @@ class RunConfig:
         "relu",
         label="Actor activation",
         choices=("relu", "tanh"),
-        help="Nonlinearity of the actor's hidden layers; its output is always tanh.",
+        help="Activation of the actor's hidden layers; its output layer is always tanh.",
     )
     critic_activation: str = setting(
         "relu",
         label="Critic activation",
         choices=("relu", "tanh"),
-        help="Nonlinearity of the critics' hidden layers.",
+        help="Activation of the critics' hidden layers.",
     )
     twin_critics: bool = setting(
         True,
         label="Twin critics",
-        help="Clipped double Q-learning: the target takes the smaller of two critics."
-        " Off: one critic and no minimum, as in DDPG.",
+        help="Clipped double Q-learning: the target uses the smaller value of two critics."
+        " Off: a single critic, as in DDPG.",
     )
     reward_scale: float = setting(
         1.0,
         label="Reward scale",
         low=1e-6,
         high=1e6,
-        help="What the agent learns from is max(scale × reward, floor). Logged returns are always"
-        " the environment's own; the shaped ones are logged beside them.",
+        help="The agent learns from max(scale × reward, floor). Logged returns are the"
+        " environment's own; the shaped returns are logged as well.",
     )
     reward_floor: float = setting(
         -1e9,
         label="Reward floor",
         low=-1e9,
         high=1e9,
-        help="Rewards, once scaled, never count for less than this; softens a penalty for falling."
-        " The default never matters.",
+        help="Lower bound of the scaled reward; softens a penalty for falling. The default has no"
+        " effect.",
     )
     normalize_observations: bool = setting(
         False,
         label="Normalise observations",
-        help="Observations are brought to mean 0 and variance 1 by running statistics, which are"
-        " saved with the agent and applied wherever it acts.",
+        help="Shift and scale observations to mean 0 and variance 1 with running statistics, which"
+        " are saved with the agent and applied wherever it acts.",
     )
     lr_final: float = setting(
         1.0,
         label="Final learning rate",
-        unit="share of the first",
+        unit="of initial",
         low=0.0,
         high=1.0,
-        help="Both learning rates fall linearly to this share of their value at the last step."
-        " 1 keeps them as they are.",
+        help="Both learning rates fall linearly to this fraction of their value by the last step."
+        " 1 keeps them constant.",
     )
     eval_interval: int = setting(
         5_000,
@@ -169,26 +169,26 @@ class RunConfig:
         unit="environment steps",
         low=0,
         high=1e9,
-        help="Steps between noise-free evaluations. 0 switches evaluation off.",
+        help="Steps between noise-free evaluations. 0 turns evaluation off.",
     )
     eval_episodes: int = setting(
         10,
         label="Evaluation episodes",
         low=1,
         high=1000,
-        help="Completed noise-free episodes in each evaluation.",
+        help="Noise-free episodes per evaluation.",
     )
     eval_beside: bool = setting(
         True,
-        label="Evaluate beside",
-        help="Evaluations run in a process of their own while training goes on. Off: training"
-        " waits for each. The run and its results are the same either way.",
+        label="Evaluate in background",
+        help="Evaluate in a separate process while training continues. Off: training waits for"
+        " each evaluation. Results are the same either way.",
     )
     keep_replay: bool = setting(
         True,
         label="Keep replay buffer",
-        help="The replay buffer is kept on disk with the run, so that it can go on exactly where it"
-        " was. Off: a run that goes on fills it anew first.",
+        help="Store the replay buffer with the run, so that it can be resumed exactly. Off: a"
+        " resumed run refills the buffer before it learns again.",
     )
     checkpoint_interval: int = setting(
         10_000,
@@ -197,7 +197,7 @@ class RunConfig:
         unit="environment steps",
         low=0,
         high=1e9,
-        help="Steps between saved checkpoints. 0 saves only the best and the last.",
+        help="Steps between checkpoints. 0 saves only the best and the last.",
     )
     keep_every: int = setting(
         1,
@@ -206,8 +206,8 @@ class RunConfig:
         unit="checkpoints",
         low=0,
         high=1e9,
-        help="Of the checkpoints saved along the way every n-th stays on disk: 1 keeps them all, 0"
-        " none for its turn. The best, the last and those a person asked for always stay.",
+        help="Keep every n-th of the regular checkpoints on disk: 1 keeps all, 0 none. The best,"
+        " the last and those saved by the user are always kept.",
     )
     keep_best: int = setting(
         0,
@@ -216,8 +216,8 @@ class RunConfig:
         unit="checkpoints",
         low=0,
         high=1e9,
-        help="So many of the checkpoints saved along the way stay for the return of their"
-        " evaluation, besides every n-th. Without effect while all are kept.",
+        help="Also keep this many regular checkpoints with the highest evaluation returns. No"
+        " effect while all are kept.",
     )
 
     def __post_init__(self) -> None:
@@ -228,10 +228,10 @@ class RunConfig:
 
     @property
     def choice(self) -> EnvChoice:
-        """The environment and the arguments it is made with."""
+        """The environment and its arguments."""
         return EnvChoice(self.env, self.env_args)
 
     @property
     def torch_threads(self) -> int:
-        """The thread count the run will use (``threads``, or the default when it is 0)."""
+        """Number of torch threads to use: ``threads``, or the default if that is 0."""
         return self.threads or default_threads()

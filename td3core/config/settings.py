@@ -11,13 +11,17 @@ from typing import Any
 from td3core.config.run_config import RunConfig
 from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
 from td3core.config.tunables import Tunables
-from td3core.errors import RequestError, unknown_name
+from td3core.errors import Message, RequestError, unknown_name
 
 Settings = RunConfig | Tunables
 
 
 def spec(settings: Settings | type[Settings], name: str) -> Spec:
-    """Return what is known about the setting ``name``."""
+    """Return the metadata of the setting ``name``.
+
+    Raises:
+        KeyError: there is none.
+    """
     for item in fields(settings):
         if item.name == name:
             return spec_of(item)
@@ -31,7 +35,7 @@ def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
 
 
 def default(name: str) -> Any:
-    """Return the default value of the setting ``name`` (``None`` if it has to be given)."""
+    """Return the default value of the setting ``name``; ``None`` if it has none."""
     value = _all_fields()[name].default
     return None if value is MISSING else value
 
@@ -43,7 +47,7 @@ def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
 
 
 def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
-    """Sort flat ``values`` into a configuration and its tunables; every one is checked.
+    """Check ``values`` and sort them into a configuration and tunables.
 
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
@@ -59,37 +63,51 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
 
 
 def check_together(config: RunConfig, tunables: Tunables) -> None:
-    """Refuse combinations of settings that are each allowed but make no sense together.
+    """Refuse settings that are each allowed but make no sense together.
 
-    Asked before a run starts and before a live change; never of a file, which has to open.
+    Called before a run starts and before a live change, but not for files, which must stay
+    readable.
+
+    Raises:
+        RequestError: with the two settings and their values.
     """
     if tunables.batch_size > config.buffer_size:
         raise RequestError(
-            f"batch_size {tunables.batch_size} is larger than buffer_size {config.buffer_size}."
+            "batch_size {batch_size} is larger than buffer_size {buffer_size}.",
+            batch_size=tunables.batch_size,
+            buffer_size=config.buffer_size,
         )
     if config.env_processes > config.num_envs:
         raise RequestError(
-            f"env_processes {config.env_processes} is larger than num_envs {config.num_envs}; each"
-            " process needs an environment to step."
+            "env_processes {env_processes} is larger than num_envs {num_envs}; each process needs"
+            " an environment to step.",
+            env_processes=config.env_processes,
+            num_envs=config.num_envs,
         )
-    for name, why in (
-        ("buffer_size", "one step of all would overwrite its own transitions"),
-        ("steps", "one step of all would be longer than the run"),
-    ):
-        if config.num_envs > getattr(config, name):
-            raise RequestError(
-                f"num_envs {config.num_envs} is larger than {name} {getattr(config, name)}; {why}."
-            )
+    if config.num_envs > config.buffer_size:
+        raise RequestError(
+            "num_envs {num_envs} is larger than buffer_size {buffer_size}; a single step of all"
+            " environments would overwrite its own transitions.",
+            num_envs=config.num_envs,
+            buffer_size=config.buffer_size,
+        )
+    if config.num_envs > config.steps:
+        raise RequestError(
+            "num_envs {num_envs} is larger than steps {steps}; a single step of all environments"
+            " would exceed the run.",
+            num_envs=config.num_envs,
+            steps=config.steps,
+        )
 
 
 def to_dict(settings: Settings) -> dict[str, Any]:
-    """Return the settings as plain values that JSON and TOML can hold (tuples become lists)."""
+    """Return the settings as plain values for JSON and TOML; tuples become lists."""
     values = {item.name: getattr(settings, item.name) for item in fields(settings)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
 def parse_value(name: str, text: str) -> Any:
-    """Turn the text of ``--set name=text`` or of a form into a value of the setting's type.
+    """Convert the text of ``--set name=text`` or of a form to a value of the setting's type.
 
     Raises:
         RequestError: the name is unknown or the text is not a value of its type.
@@ -99,8 +117,8 @@ def parse_value(name: str, text: str) -> Any:
     return parse_text(_all_fields()[name], text)
 
 
-def type_words(name: str) -> str:
-    """Say in words what the setting ``name`` takes, with its range."""
+def type_words(name: str) -> Message:
+    """Describe the values that the setting ``name`` takes: their type and range."""
     return type_words_of(_all_fields()[name])
 
 

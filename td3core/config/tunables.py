@@ -11,7 +11,7 @@ from td3core.config.spec import check_fields, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
-    """The settings that may change while a run learns."""
+    """The settings that may change while a run learns; a change takes effect between two steps."""
 
     tau: float = setting(
         0.005,
@@ -21,8 +21,8 @@ class Tunables:
         high=1.0,
         shown=(1e-4, 1.0),
         scale="log",
-        help="How far the three target networks move towards the learnt ones after every actor"
-        " update: θ′ ← τθ + (1 − τ)θ′. Small is steady and slow; 1 removes the targets.",
+        help="How far the target networks move towards the online networks at each actor update:"
+        " θ′ ← τθ + (1 − τ)θ′. Small values are stable but slow; 1 copies the networks.",
     )
     exploration_noise: float = setting(
         0.1,
@@ -32,7 +32,7 @@ class Tunables:
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Standard deviation of the Gaussian added to each action taken while training:"
+        help="Standard deviation of the Gaussian noise added to each training action:"
         " a = clip(π(s) + N(0, σ), −1, 1).",
     )
     policy_noise: float = setting(
@@ -44,7 +44,7 @@ class Tunables:
         high=2.0,
         shown=(0.0, 1.0),
         help="Target policy smoothing: standard deviation of the noise added to the target"
-        " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 switches it off.",
+        " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 turns it off.",
     )
     noise_clip: float = setting(
         0.5,
@@ -54,7 +54,7 @@ class Tunables:
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Bound of the smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
+        help="Bound of the target smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
     )
     policy_delay: int = setting(
         2,
@@ -64,7 +64,7 @@ class Tunables:
         low=1,
         high=100,
         shown=(1, 10),
-        help="Delayed policy updates: the actor and all targets move once every d critic updates.",
+        help="Delayed policy updates: actor and targets are updated once every d critic updates.",
     )
     gamma: float = setting(
         0.99,
@@ -75,7 +75,7 @@ class Tunables:
         shown=(0.8, 0.9999),
         scale="complement",
         help="Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
-        " It looks about 1 / (1 − γ) steps ahead.",
+        " The horizon is about 1 / (1 − γ) steps.",
     )
     actor_lr: float = setting(
         3e-4,
@@ -85,7 +85,7 @@ class Tunables:
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help="Adam step size of the actor, which climbs mean Q₁(s, π(s)).",
+        help="Adam step size of the actor, which maximises the mean of Q₁(s, π(s)).",
     )
     critic_lr: float = setting(
         3e-4,
@@ -95,7 +95,7 @@ class Tunables:
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help="Adam step size of both critics, which descend (Q₁ − y)² + (Q₂ − y)².",
+        help="Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)².",
     )
     batch_size: int = setting(
         256,
@@ -114,8 +114,8 @@ class Tunables:
         low=0,
         high=64,
         shown=(0, 8),
-        help="Gradient updates after every environment step once learning has started."
-        " 0 collects experience without learning.",
+        help="Gradient updates per environment step once learning has started. 0 collects"
+        " transitions without learning.",
     )
     exploration_noise_decay: float = setting(
         1.0,
@@ -124,8 +124,8 @@ class Tunables:
         high=1.0,
         shown=(0.999, 1.0),
         scale="linear",
-        help="σ is multiplied by this once per action taken, down to the floor below."
-        " 1 keeps σ constant. Moving σ starts the decay afresh from there.",
+        help="σ is multiplied by this once per action, down to the noise floor. 1 keeps σ constant."
+        " Changing σ restarts the decay from the new value.",
     )
     exploration_noise_min: float = setting(
         0.0,
@@ -135,8 +135,8 @@ class Tunables:
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="The decaying exploration noise never falls below this. Without effect when the"
-        " decay is 1 or σ is smaller already.",
+        help="Lower bound of the decaying exploration noise. No effect if the decay is 1 or σ is"
+        " already smaller.",
     )
 
     def __post_init__(self) -> None:
