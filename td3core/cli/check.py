@@ -12,7 +12,7 @@ from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
-    from td3core.envs.check import CheckReport
+    from td3core.envs.check.report import CheckReport
 
 
 def check_command(
@@ -29,7 +29,8 @@ def check_command(
 ) -> int:
     """Check an environment: sizes, values, repeatability, episode ends. Status 1 on an error."""
     from td3core.config.env_choice import EnvChoice
-    from td3core.envs.check import Level, examine
+    from td3core.envs.check.examine import examine
+    from td3core.envs.check.report import Level
 
     values = assignments(settings or [])
     args = values.pop("env_args", "")
@@ -47,7 +48,7 @@ def check_command(
 
 
 def _as_dict(report: "CheckReport") -> dict[str, Any]:
-    from td3core.envs.check import Level
+    from td3core.envs.check.report import Level
 
     info = report.env
     return {
@@ -67,7 +68,7 @@ def _as_dict(report: "CheckReport") -> dict[str, Any]:
 
 
 def _show(report: "CheckReport") -> None:
-    from td3core.envs.check import Level
+    from td3core.envs.check.report import Level
 
     out = Console(highlight=False)
     colours = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}

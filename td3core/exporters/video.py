@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint, load
 from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluation_of
 from td3core.evaluation.result import EvaluationResult
@@ -54,7 +54,7 @@ def _film(
         env = make_env(choice, render=True)
         try:
             for step in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
-                frame = even_sized(frame_of(env.render(), choice.env_id))
+                frame = even_sized(rgb_frame(env.render(), choice.env_id))
                 stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
                 if step.over:

@@ -115,4 +115,4 @@ def test_a_misspelt_environment_suggests_one_that_people_have(
 def test_an_empty_environment_is_refused_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "No environment is named" in refused(capsys, "train", "")
+    assert "Name an environment" in refused(capsys, "train", "")

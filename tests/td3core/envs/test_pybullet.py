@@ -51,7 +51,7 @@ def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
     with pytest.raises(RequestError) as caught:
         make_env(WALKER)
     assert str(caught.value) == (
-        f"{WALKER} needs a package that is not installed; pip install 'pybullet_envs_gymnasium'."
+        f"{WALKER} needs a package that is not installed: pip install 'pybullet_envs_gymnasium'."
     )
 
 
