@@ -62,7 +62,12 @@ class RunError(MessageError, RuntimeError):
 
 def message_of(problem: BaseException) -> Message:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
-    return problem.message if isinstance(problem, MessageError) else Message(str(problem))
+    return problem.message if isinstance(problem, MessageError) else quoted(str(problem))
+
+
+def quoted(text: str) -> Message:
+    """Return text of other software as a message; it is a value, so no translation is looked up."""
+    return Message("{text}", text=text)
 
 
 def brief(problem: object, most: int = 200) -> str:

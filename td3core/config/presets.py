@@ -25,7 +25,7 @@ from td3core.config import (
     specs,
     to_dict,
 )
-from td3core.errors import Message, RequestError, brief, unknown_name
+from td3core.errors import Message, RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
 
 PLUS = " + "
@@ -117,7 +117,7 @@ def parse_preset(text: str) -> Preset:
     try:
         found = tomllib.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise _refusal(Message(brief(problem))) from problem
+        raise _refusal(quoted(brief(problem))) from problem
     if "name" not in found:
         raise _refusal(Message("it has no name"))
     settings = found.get("settings", {})

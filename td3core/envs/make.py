@@ -17,7 +17,7 @@ from td3core.envs.agent_view import AgentView
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error
-from td3core.errors import Message, RequestError, unknown_name
+from td3core.errors import Message, RequestError, quoted, unknown_name
 
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
@@ -160,7 +160,7 @@ def _kind_of(space: gym.Space[Any]) -> Message:
         return Message("discrete")
     if isinstance(space, MultiBinary):
         return Message("binary")
-    return Message(type(space).__name__)
+    return quoted(type(space).__name__)
 
 
 def _unknown_env_error(env_id: str) -> RequestError:

@@ -50,8 +50,8 @@ class Exporter:
             self.load()(checkpoint, target)
         except OSError as problem:
             raise RequestError(
-                "{target} cannot be written: {reason}.",
-                target=str(target),
+                "{path} cannot be written: {reason}.",
+                path=str(target),
                 reason=problem.strerror or str(problem),
             ) from problem
 

@@ -13,7 +13,7 @@ from td3core.envs.check.trial import Trial, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
 from td3core.envs.simulators import discard_stdout
-from td3core.errors import Message, RequestError
+from td3core.errors import Message, RequestError, quoted
 
 _WIDE, _NARROW = 1e3, 1e-3
 """Half ranges of an action that are suspicious."""
@@ -211,9 +211,9 @@ def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
         yield Finding(Level.ERROR, name, problem.message)
         return
     for text in warnings:
-        yield Finding(Level.WARNING, name, Message(text))
+        yield Finding(Level.WARNING, name, quoted(text))
     if failure:
-        yield Finding(Level.ERROR, name, Message(failure))
+        yield Finding(Level.ERROR, name, quoted(failure))
     elif not warnings:
         yield passed(name, "Passed without warnings.")
 
