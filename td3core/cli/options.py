@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 CheckpointFile = Annotated[
-    Path, typer.Argument(help="A checkpoint, or a run (stands for its best checkpoint).")
+    Path, typer.Argument(help="A checkpoint, or a run (its best checkpoint is used).")
 ]
 Run = Annotated[Path, typer.Argument(help="A run: its folder, or its name as shown by list.")]
 EnvName = Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")]

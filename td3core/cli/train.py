@@ -73,7 +73,7 @@ def _settings(
     from td3core.envs.make import check_env
 
     # A misspelt environment is likelier than a misspelt preset, so it is checked first. The full
-    # id selects the preset: Pendulum stands for Pendulum-v1.
+    # id selects the preset: Pendulum means Pendulum-v1.
     env_id = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
     return compose(env_id, presets or [], values)
 
@@ -91,7 +91,7 @@ def resume(run: Run, steps: Steps = None, runs_dir: RunsDir = None, as_json: AsJ
 
 def branch(
     checkpoint: Annotated[
-        Path, typer.Argument(help="A checkpoint, or a run (stands for its last checkpoint).")
+        Path, typer.Argument(help="A checkpoint, or a run (its last checkpoint is used).")
     ],
     settings: Settings = None,
     steps: Steps = None,

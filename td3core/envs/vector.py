@@ -24,7 +24,7 @@ class VectorEnv:
     The arrays it returns are reused: their contents change with the next call.
 
     Raises:
-        RequestError: the environment cannot be made in a process of its own.
+        RequestError: the environment cannot be made in a new process.
         RunError: from :meth:`begin` and :meth:`step`, if an environment fails; the lowest slot
             if several fail in one step.
     """

@@ -28,7 +28,7 @@ class RolloutStep(NamedTuple):
 
 
 def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[RolloutStep]:
-    """Yield the steps of one noise-free episode; each is taken when it is asked for."""
+    """Yield the steps of one noise-free episode; each is taken on request."""
     obs, _ = env.reset(seed=seed)
     step, total, over = 0, 0.0, False
     while not over:

@@ -75,10 +75,10 @@ EXPORTERS: tuple[Exporter, ...] = (
 def find_exporter(
     target: Path, name: str | None = None, exporters: tuple[Exporter, ...] = EXPORTERS
 ) -> Exporter:
-    """Return the format called ``name``, or else the one that the suffix of ``target`` stands for.
+    """Return the format called ``name``, or by default the one with the suffix of ``target``.
 
     Raises:
-        RequestError: there is no such format, or the suffix stands for none or for several.
+        RequestError: there is no such format, or the suffix matches none or several.
     """
     if name is not None:
         named = [exporter for exporter in exporters if exporter.name == name]
@@ -91,8 +91,8 @@ def find_exporter(
         return found[0]
     names = ", ".join(exporter.name for exporter in found or exporters)
     template = (
-        "{target} may be in any of these formats; choose one: {names}."
+        "The suffix of {target} matches several formats; choose one: {names}."
         if found
-        else "The suffix of {target} stands for no format; choose one: {names}."
+        else "The suffix of {target} matches no format; choose one: {names}."
     )
     raise RequestError(template, target=str(target), names=names)

@@ -67,14 +67,14 @@ def test_the_suffix_chooses_the_format_unless_one_is_named(
 
 @pytest.mark.parametrize("target", ["agent", "agent.xyz", ".mp4"])
 def test_a_suffix_of_no_format_is_refused_with_the_names_of_all(target: str) -> None:
-    with pytest.raises(RequestError, match="stands for no format; choose one: weights, video"):
+    with pytest.raises(RequestError, match="matches no format; choose one: weights, video"):
         find_exporter(Path(target))
 
 
 def test_a_suffix_of_two_formats_needs_a_name() -> None:
     exporters = (made_up("one", ".x", ".y"), made_up("two", ".y"))
     assert find_exporter(Path("a.x"), exporters=exporters).name == "one"
-    with pytest.raises(RequestError, match="any of these formats; choose one: one, two"):
+    with pytest.raises(RequestError, match="matches several formats; choose one: one, two"):
         find_exporter(Path("a.y"), exporters=exporters)
     assert find_exporter(Path("a.y"), "two", exporters).name == "two"
 
