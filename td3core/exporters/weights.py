@@ -15,4 +15,4 @@ def export(checkpoint: Path, target: Path) -> None:
     tensors = {
         name: array for name, array in source.tensors.items() if name.split(".")[0] in _NETWORKS
     }
-    save(target, replace(source.header, complete=False, path=target), tensors)
+    save(target, replace(source.header, complete=False), tensors)
