@@ -1,6 +1,7 @@
 """The live settings: a slider, a number and a reset for each, acknowledged by the run."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,20 +42,26 @@ class _Edit:
 
 
 class LivePanel(QWidget):
-    """All live settings. What is asked stays marked as pending until the run says it holds."""
+    """All live settings. A change stays marked as pending until the run acknowledges it."""
 
-    tunables_edited = Signal(object)
     refused = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, request: Callable[[Tunables], int | None], parent: QWidget | None = None
+    ) -> None:
+        """Take ``request``, which passes changed settings to the run.
+
+        It returns the revision that the run will acknowledge, ``None`` without a run.
+        """
         super().__init__(parent)
+        self._request = request
         self.setObjectName("form_page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._awaited: dict[str, int] = {}
         self._rows: dict[str, LiveRow] = {}
         self._shown = Tunables()
         self._edits: list[_Edit] = []
-        self._running = False
+        self._busy = False
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 14, 8)
         layout.setSpacing(7)
@@ -105,26 +112,22 @@ class LivePanel(QWidget):
         values: dict[str, Any] = {name: row.value() for name, row in self._rows.items()}
         return Tunables(**values)
 
-    def show_tunables(self, tunables: Tunables, *, as_defaults: bool = False) -> None:
-        """Show these values, and let the reset buttons lead back to them if asked."""
+    def show_tunables(self, tunables: Tunables) -> None:
+        """Show these values."""
         self._shown = tunables
-        if as_defaults:
-            self.forget_edits()
         for name, row in self._rows.items():
-            value = getattr(tunables, name)
-            row.set_value(value)
-            if as_defaults:
-                row.set_default(value)
+            row.set_value(getattr(tunables, name))
 
-    def expect(self, names: list[str], revision: int | None) -> None:
-        """Mark settings as asked for under this revision (``None``: there is no run to ask)."""
-        for name in names:
-            if revision is not None:
-                self._awaited[name] = revision
-                self._rows[name].show_pending(True)
+    @Slot(object)
+    def show_defaults(self, tunables: Tunables) -> None:
+        """Show these values; the reset buttons return to them."""
+        self.show_tunables(tunables)
+        self.forget_edits()
+        for name, row in self._rows.items():
+            row.set_default(getattr(tunables, name))
 
     def acknowledge(self, event: Tuned) -> None:
-        """The run holds these values now."""
+        """Note that the run uses these values now."""
         for name, revision in list(self._awaited.items()):
             if revision <= event.revision:
                 del self._awaited[name]
@@ -168,21 +171,19 @@ class LivePanel(QWidget):
 
     def _show_undo(self) -> None:
         last = self._edits[-1].text if self._edits else ""
-        hint = "Changes take effect at once" if self._running else "What the next run begins with"
+        hint = "Changes take effect at once" if self._busy else "What the next run begins with"
         self._last_edit.setText(f"Last change: {last}" if last else hint)
         self._undo.setEnabled(bool(last))
         self._undo.setToolTip(f"Undo {last} (Ctrl+Z)" if last else "No change to undo")
 
-    def set_running(self, running: bool) -> None:
-        """Say whether there is a run that changes reach."""
-        self._running = running
+    def set_busy(self, busy: bool) -> None:
+        """Show whether changes reach a run; without one, nothing stays pending."""
+        self._busy = busy
+        if not busy:
+            self._awaited.clear()
+            for row in self._rows.values():
+                row.show_pending(False)
         self._show_undo()
-
-    def forget_requests(self) -> None:
-        """No run is left to acknowledge anything."""
-        self._awaited.clear()
-        for row in self._rows.values():
-            row.show_pending(False)
 
     @property
     def pending(self) -> frozenset[str]:
@@ -207,4 +208,12 @@ class LivePanel(QWidget):
             if not undoing:
                 self._keep_edits(before, wanted)
                 self._show_undo()
-            self.tunables_edited.emit((before, wanted))
+            self._ask_for(wanted, [name for name, _, _ in changes(before, wanted)])
+
+    def _ask_for(self, tunables: Tunables, names: list[str]) -> None:
+        revision = self._request(tunables)
+        if revision is None:
+            return
+        for name in names:
+            self._awaited[name] = revision
+            self._rows[name].show_pending(True)

@@ -117,7 +117,7 @@ class Log(QPlainTextEdit):
         self._theme = theme
 
     def set_theme(self, theme: Theme) -> None:
-        """Use the colours of a theme for what is added from now on."""
+        """Use the colours of a theme for new lines."""
         self._theme = theme
 
     @Slot(str, str)

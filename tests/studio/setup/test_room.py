@@ -30,7 +30,7 @@ def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window,
             combo,
         )
         assert room.width() >= combo.fontMetrics().horizontalAdvance(text)
-    editor = window.setup._env.lineEdit()
+    editor = find("env_combo").lineEdit()
     needed = editor.fontMetrics().horizontalAdvance("Walker2DBulletEnv-v0")
     assert editor.width() >= needed + 4
 
@@ -113,5 +113,5 @@ def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
 
 def test_live_settings_say_whom_a_change_reaches(window, find) -> None:
     assert find("last_change").text() == "What the next run begins with"
-    window.live.set_running(True)
+    window.live.set_busy(True)
     assert find("last_change").text() == "Changes take effect at once"
