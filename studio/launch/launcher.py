@@ -92,7 +92,7 @@ class RunLauncher(QObject):
         # Not at the top: with all that a branch needs, it would make the window wait.
         from studio.launch.branch_dialog import BranchDialog
 
-        dialog = BranchDialog(header, self._window)
+        dialog = BranchDialog(checkpoint, header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._branch(checkpoint, dialog.values())
 

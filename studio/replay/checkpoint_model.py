@@ -78,7 +78,7 @@ class CheckpointModel(QAbstractListModel):
                 return row.path
             case Qt.ItemDataRole.ToolTipRole:
                 found = self._look_up(row.path)
-                return plain_tip(_about(found) if isinstance(found, Header) else found)
+                return plain_tip(_about(row.path, found) if isinstance(found, Header) else found)
             case Qt.ItemDataRole.ForegroundRole if isinstance(self._look_up(row.path), str):
                 return _muted()
         return None
@@ -257,9 +257,9 @@ def _spaced(*parts: str) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def _about(header: Header) -> str:
+def _about(path: Path, header: Header) -> str:
     lines = [
-        str(header.path),
+        str(path),
         f"{header.config.env}, seed {header.config.seed}, step {header.counters.env_steps:,}",
     ]
     result = header.evaluation

@@ -12,8 +12,9 @@ import numpy as np
 from studio.session.series import Numbers, Series
 from td3core.checkpoint import read_header
 from td3core.config import Tunables, specs
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError
 from td3core.protocol import events
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
@@ -40,7 +41,7 @@ class RunCurves:
     """The three series of a run."""
 
     episodes: Series = field(default_factory=lambda: Series(EPISODES))
-    training: Series = field(default_factory=lambda: Series(events.TRAINING_COLUMNS))
+    training: Series = field(default_factory=lambda: Series(TRAINING_COLUMNS))
     evaluations: Series = field(default_factory=lambda: Series(EVALUATIONS))
 
 
@@ -189,7 +190,7 @@ def _read_curves(
         rows = _rising(read_numbers(path / f"{name}.csv", columns, stopped))
         return rows[rows[:, 0] <= last_step]
 
-    curves.training.append(read("training", events.TRAINING_COLUMNS))
+    curves.training.append(read("training", TRAINING_COLUMNS))
     evaluations = read("evaluations", EVALUATIONS[:-1])
     success = _success_rates(path / "evaluations.csv")
     rates = [success.get(int(step), np.nan) for step in evaluations[:, 0]]
@@ -274,7 +275,7 @@ def _progress(
         exploration_noise=tunables.exploration_noise,
         revision=0,
         tunables=tunables,
-        training=np.empty((0, len(events.TRAINING_COLUMNS))),
+        training=np.empty((0, len(TRAINING_COLUMNS))),
     )
 
 
@@ -298,5 +299,5 @@ def _outcome(
         last_checkpoint=run.last if run.last.exists() else None,
     )
     if stopped == "failed":
-        return events.Failed(message=summary.message, details="", ending=ended)
+        return events.Failed(message=Message(summary.message), details="", ending=ended)
     return ended

@@ -22,6 +22,7 @@ from studio.session.markers import Marker
 from studio.session.series import Series
 from td3core.config import RunConfig
 from td3core.protocol import events
+from td3core.protocol.metrics import TRAINING_COLUMNS
 
 SAME_GESTURE_S = 1.5
 """Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
@@ -56,7 +57,7 @@ class RunModel(QObject):
         self.device = ""
         self.progress: events.Progress | None = None
         self.episodes = Series(EPISODES)
-        self.training = Series(events.TRAINING_COLUMNS)
+        self.training = Series(TRAINING_COLUMNS)
         self.evaluations = Series(EVALUATIONS)
         self.reward_threshold: float | None = None
         self.past: RunCurves | None = None

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from td3core.config import default_threads
 from td3core.envs.catalogue import KNOWN, KnownEnv
-from td3core.runs.directory import default_runs_dir, versions
+from td3core.runs.new_run import default_runs_dir, versions
 
 _DRAW_ONCE = """
 import sys

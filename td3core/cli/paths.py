@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def runs_folder(chosen: Path | None) -> Path:
     """Return the folder of runs: the one given, else the user's own."""
-    from td3core.runs.directory import default_runs_dir
+    from td3core.runs.new_run import default_runs_dir
 
     return chosen or default_runs_dir()
 

@@ -16,4 +16,4 @@ def export(source: Path, target: Path) -> None:
         name: array for name, array in checkpoint.tensors.items() if name.split(".")[0] in _EXPORTED
     }
     values = {item.name: getattr(checkpoint.header, item.name) for item in fields(Header)}
-    save(target, Header(**(values | {"complete": False, "path": target})), slim)
+    save(target, Header(**(values | {"complete": False})), slim)

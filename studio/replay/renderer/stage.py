@@ -33,6 +33,7 @@ class LoadedAgent:
         Raises:
             RequestError: it is not a sound checkpoint.
         """
+        self.path = path
         found = checkpoint.load(path)
         self.header = found.header
         self.env_id = found.header.config.env
@@ -163,7 +164,7 @@ class _OpenedEnv(AgentView):
         sizes = (self._opening[0].size, int(np.prod(self._shape)))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
-                f"{agent.header.path.name} was trained on {agent.env_id} with {known.obs_dim}"
+                f"{agent.path.name} was trained on {agent.env_id} with {known.obs_dim}"
                 f" observations and {known.act_dim} actions; the one installed here has"
                 f" {sizes[0]} and {sizes[1]}."
             )

@@ -28,7 +28,7 @@ def parent(runs_dir: Path) -> RunDirectory:
 
 @pytest.fixture
 def dialog(qtbot, parent: RunDirectory) -> BranchDialog:
-    made = BranchDialog(read_header(parent.step_checkpoint(1000)))
+    made = BranchDialog(parent.step_checkpoint(1000), read_header(parent.step_checkpoint(1000)))
     qtbot.addWidget(made)
     made.show()
     return made
@@ -105,7 +105,7 @@ def test_only_what_was_changed_is_handed_on(dialog):
 
 
 def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
-    made = BranchDialog(read_header(parent.last))
+    made = BranchDialog(parent.last, read_header(parent.last))
     qtbot.addWidget(made)
     assert made.values() == {"steps": 3000}
 

@@ -160,8 +160,8 @@ def test_what_will_differ_is_said_in_banner_and_log(qtbot, window, find, runs_di
     run = train_before(runs_dir, keep_replay=False)
     window.launcher.resume(run.path)
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=60_000)
-    assert "replay buffer could not be had again" in window.banner.text
-    assert "replay buffer could not be had again" in find("log_view").toPlainText()
+    assert "replay buffer could not be restored" in window.banner.text
+    assert "replay buffer could not be restored" in find("log_view").toPlainText()
     wait_until_idle(qtbot, window)
 
 
@@ -173,7 +173,7 @@ def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find,
     listener = Listener(window)
     click(qtbot, find("resume_button"))
     qtbot.waitUntil(lambda: bool(listener.all(Failed)), timeout=60_000)
-    assert "cannot go on" in window.banner.text
+    assert "cannot be resumed" in window.banner.text
     wait_until_idle(qtbot, window)
     assert window.model.run == run.path
 

@@ -221,7 +221,8 @@ def test_a_checkpoint_from_before_there_were_arguments_opens(tmp_path: Path) -> 
     header = make_header(tmp_path / "a.safetensors")
     meaning = checkpoint.format._meaning(header)
     del meaning["env"]["args"], meaning["config"]["env_args"], meaning["config"]["env_check"]
-    found = checkpoint.format._header(header.path, {"td3_studio": json.dumps(meaning)})
+    metadata = {"td3_studio": json.dumps(meaning)}
+    found = checkpoint.format._header(tmp_path / "a.safetensors", metadata)
     assert found.env.choice == EnvChoice(header.env.env_id)
 
 

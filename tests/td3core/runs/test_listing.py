@@ -189,9 +189,9 @@ def test_a_name_and_a_note_are_kept_beside_the_run_and_its_folder_keeps_its_name
     runs_dir: Path,
 ) -> None:
     run = create(runs_dir)
-    assert run.notes() == RunLabel()
+    assert run.label() == RunLabel()
     write_label(run.path, RunLabel(name="Größer τ", note="first\nsecond"))
-    assert run.notes() == RunLabel(name="Größer τ", note="first\nsecond")
+    assert run.label() == RunLabel(name="Größer τ", note="first\nsecond")
     assert (summarise(run).name, summarise(run).note) == ("Größer τ", "first\nsecond")
     assert RunDirectory.open(run.path).path == run.path
 
