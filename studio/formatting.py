@@ -1,4 +1,4 @@
-"""Durations, step counts and sizes as people write them: one place, one style."""
+"""Durations, step counts, sizes and values of settings as people write them."""
 
 
 def format_duration(seconds: float) -> str:
@@ -24,3 +24,10 @@ def format_size(size: float) -> str:
         size, power = size / 1000, power + 1
     digits = 1 if power > 2 and size < 99.5 else 0
     return f"{size:.{digits}f} {units[power]}"
+
+
+def format_value(value: bool | float | str) -> str:
+    """Write the value of a live setting: on, 0.005, relu."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value if isinstance(value, str) else f"{value:g}"

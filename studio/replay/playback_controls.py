@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from studio.replay.player import SPEEDS
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_icon_button, make_row
-from studio.widgets.setting_fields import keep_off_the_edge
+from studio.widgets.setting_fields import set_text_margins
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -101,6 +101,6 @@ def _make_seed_box() -> QSpinBox:
     box.setRange(0, _LARGEST_SEED)
     box.setKeyboardTracking(False)
     box.setMinimumWidth(56)
-    keep_off_the_edge(box)
+    set_text_margins(box)
     box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     return box
