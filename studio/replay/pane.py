@@ -65,7 +65,7 @@ class ReplayPane(QWidget):
     def set_busy(self, busy: bool) -> None:
         """Leave the processor to a run in progress, and offer no branches meanwhile."""
         self.checkpoints.set_busy(busy)
-        self._player.spare(busy)
+        self._player.reduce_rate(busy)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""

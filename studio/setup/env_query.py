@@ -55,9 +55,9 @@ class EnvQuery(QObject):
         self.answered.emit(answer)
 
     @Slot(str)
-    def _on_refused(self, said: str) -> None:
+    def _on_refused(self, sentence: str) -> None:
         self._timer.stop()
-        self.refused.emit(said or "The check ended without an answer.")
+        self.refused.emit(sentence or "The check ended without an answer.")
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:

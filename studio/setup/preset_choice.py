@@ -39,7 +39,7 @@ class PresetChoice(QObject):
         self.variant.addItems([AS_PUBLISHED, *variants])
         self.about = remark()
         self.about.setObjectName("preset_about")
-        # The user's own preset may say anything.
+        # The description may come from a preset of the user's own.
         self.about.setTextFormat(Qt.TextFormat.PlainText)
         self._menu = PresetMenu(settings, self.preset.currentText)
         self._menu.presets_changed.connect(self._reload)

@@ -1,4 +1,4 @@
-"""What a panel may do besides being a widget. The window asks each panel which of these it does."""
+"""Optional abilities of a panel. The window finds out which of them a panel has."""
 
 from typing import Protocol, runtime_checkable
 
