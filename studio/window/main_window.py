@@ -98,6 +98,7 @@ class MainWindow(QMainWindow):
             ("save", self.controller.save),
             ("theme", self.switch_theme),
             ("runs", self._toggle_runs),
+            ("help", self._show_help),
             ("undo", self.live.undo),
         ):
             self.toolbar.action(name).triggered.connect(act)
@@ -170,6 +171,19 @@ class MainWindow(QMainWindow):
             self.docks.close("runs")
         else:
             self.show_runs()
+
+    @Slot()
+    def _show_help(self) -> None:
+        # Imported on first use, so that it does not delay the start.
+        from studio.window.help_viewer import HelpViewer
+
+        viewer = self.findChild(HelpViewer)
+        if viewer is None:
+            viewer = HelpViewer(self)
+            self.closed.connect(viewer.close)
+        viewer.show()
+        viewer.raise_()
+        viewer.activateWindow()
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:

@@ -36,6 +36,7 @@ _WINDOW_ACTIONS = (
     _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show or hide the list of runs"),
     _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
+    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
 )
 

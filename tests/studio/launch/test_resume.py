@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog
 
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.plots.layers.notes import NoteLayer
 from studio.session.controller import SessionState
 from td3core import checkpoint
 from td3core.protocol.control import Control
@@ -19,6 +20,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
+from tests.studio.plots.layers import layer_of
 from tests.studio.window.test_main_job import Listener, click
 from tests.td3core.helpers import tiny
 
@@ -195,7 +197,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     card = window.plots.card("plot_q")
     reached = checkpoint.read_header(run.last).counters.env_steps
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    qtbot.waitUntil(lambda: list(card.notes.xvals) == [float(reached)], timeout=5_000)
+    qtbot.waitUntil(lambda: layer_of(card, NoteLayer).drawn_steps == [reached], timeout=5_000)
     card.hovered.emit(QPointF(float(reached), 0.0))
     assert f"stopped at step {reached:,}" in card.readout
     card.hovered.emit(QPointF(reached / 2, 0.0))
