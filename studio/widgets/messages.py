@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -105,6 +106,12 @@ class Banner(QFrame):
         self.hide()
         if action is not None:
             action()
+
+
+def confirm(parent: QWidget, title: str, question: str) -> bool:
+    """Ask a question in a dialog and return whether the user answered Yes, which is the default."""
+    yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+    return QMessageBox.question(parent, title, question, yes | no, yes) == yes
 
 
 class Log(QPlainTextEdit):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -17,7 +17,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
-from studio.widgets.messages import Banner, Log
+from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.resume_offer import ResumeOffer
@@ -25,6 +25,8 @@ from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
+
+_STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -154,10 +156,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _pause_or_continue(self) -> None:
-        if self.controller.state is SessionState.PAUSED:
-            self.controller.unpause()
-        else:
-            self.controller.pause()
+        paused = self.controller.state is SessionState.PAUSED
+        act = self.controller.unpause if paused else self.controller.pause
+        act()
 
     @Slot()
     def show_runs(self) -> None:
@@ -181,9 +182,7 @@ class MainWindow(QMainWindow):
         if viewer is None:
             viewer = HelpViewer(self)
             self.closed.connect(viewer.close)
-        viewer.show()
-        viewer.raise_()
-        viewer.activateWindow()
+        viewer.bring_to_front()
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
@@ -216,7 +215,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while a run is in progress; close when it has saved and ended."""
-        if self.controller.busy and not self._closing and self._confirm_stop():
+        if self.controller.busy and not self._closing and confirm(self, *_STOP):
             # The run may have ended by itself while the question was open.
             self._closing = self.controller.busy
             self.controller.stop()
@@ -245,17 +244,6 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = self.controller.busy
+        self._closing = True
         self.controller.stop()
-        if not self._closing:
-            self.close()
-
-    def _confirm_stop(self) -> bool:
-        answer = QMessageBox.question(
-            self,
-            "A run is in progress",
-            "Stop the run, save its agent and close the window?",
-            QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.No,
-            QMessageBox.StandardButton.Yes,
-        )
-        return answer == QMessageBox.StandardButton.Yes
+        self.close()
