@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.live.row import LiveRow
-from studio.session.model import SAME_GESTURE_S
+from studio.session.journal import SAME_GESTURE_S
 from studio.theme.theme import Theme
 from studio.widgets.setting_fields import guard_wheel
 from td3core.config import Tunables, changes, spec, specs

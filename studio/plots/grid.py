@@ -122,7 +122,7 @@ class PlotGrid(QWidget):
         if not self.isVisible():
             return
         steps = [float(marker.env_steps) for marker in self._model.markers]
-        noted = [float(note.env_steps) for note in self._model.notes]
+        noted = [float(note.env_steps) for note in self._model.journal_entries]
         config = self._model.config
         for card in self._cards.values():
             # Before anything is shown: what lies beyond the limits is cut off.
@@ -133,8 +133,8 @@ class PlotGrid(QWidget):
         for plot in PLOTS:
             card = self._cards[plot.name]
             sources = [(curve, self._source(plot, curve)) for curve in plot.curves]
-            past = self._model.past
-            before = [series_of(past, plot, curve) for curve in plot.curves] if past else []
+            past = self._model.parent_curves
+            before = [series_of(past, plot, curve) for curve in plot.curves]
             card.draw(sources, steps, before, noted, follow=self._following)
         self._show_values_at(self._hovered)
 
@@ -149,8 +149,8 @@ class PlotGrid(QWidget):
         """Return the last step that any curve has come to."""
         model = self._model
         shown = [model.episodes, model.training, model.evaluations]
-        if model.past is not None:
-            shown += [model.past.episodes, model.past.training, model.past.evaluations]
+        past = model.parent_curves
+        shown += [past.episodes, past.training, past.evaluations]
         return max((series.column("env_steps")[-1] for series in shown if len(series)), default=0.0)
 
     def _source(self, plot: PlotSpec, curve: Curve) -> Series:
@@ -187,7 +187,7 @@ class PlotGrid(QWidget):
     def _notes_near(self, plot: pg.PlotWidget, x: float) -> list[str]:
         """Return what was done to the run within a few pixels of ``x``, the last few things."""
         reach = 6 * plot.getViewBox().viewPixelSize()[0]
-        near = [note for note in self._model.notes if abs(note.env_steps - x) <= reach]
+        near = [note for note in self._model.journal_entries if abs(note.env_steps - x) <= reach]
         return [note.text for note in near[-_NOTES:]]
 
     def _marker_near(self, plot: pg.PlotWidget, x: float) -> Marker | None:

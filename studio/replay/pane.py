@@ -21,11 +21,11 @@ from studio.replay.frame_view import FrameView
 from studio.replay.player import SPEEDS, Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
+from studio.session.agents import SavedAgents
 from studio.theme.icons import icon
 from studio.widgets.controls import describe, in_a_row, make_icon_button, make_label
 from studio.widgets.labels import breakable, plain_tip
 from studio.widgets.setting_fields import keep_off_the_edge
-from td3core.runs.directory import RunDirectory
 
 _INVITATION = "Choose an agent below and press Play"
 _LARGEST_SEED = 2**31 - 1
@@ -55,22 +55,27 @@ class ReplayPane(QWidget):
         return self._player
 
     def set_current_run(self, path: Path | None) -> None:
-        """Show the checkpoints of the run that is going on, if there is one."""
+        """Show the checkpoints of the run that is training."""
         self.checkpoints.set_current_run(path)
 
-    def show_run(self, run: RunDirectory) -> None:
+    def show_run(self, agents: SavedAgents) -> None:
         """Show the checkpoints of a run that was opened, and put its best agent on stage."""
-        self.checkpoints.set_current_run(run.path)
-        best = next((path for path in (run.best, run.last) if path.exists()), None)
-        if best is not None:
-            self.checkpoints.select(best)
-            self._load(best)
+        self.checkpoints.set_current_run(agents.run, agents)
+        if agents.favourite is not None:
+            self.checkpoints.select(agents.favourite)
+            self._load(agents.favourite)
 
-    def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
+    def note_saved(
+        self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
+    ) -> None:
         """List a checkpoint that has just been written, and show it next if that is wanted."""
-        self.checkpoints.note_saved(path, env_steps, mean_return)
+        self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
         if self.follow_check.isChecked() and self._player.state is not PlayerState.CRASHED:
             self._player.load(path, at_episode_end=True)
+
+    def note_evaluated(self, env_steps: int, mean_return: float) -> None:
+        """List the mean return of the current run's checkpoint of a step, if there is one."""
+        self.checkpoints.note_evaluated(env_steps, mean_return)
 
     def set_busy(self, busy: bool) -> None:
         """Leave the processor to a run that is going on, and its agents where they are."""
@@ -85,7 +90,8 @@ class ReplayPane(QWidget):
         self._show_play_icon()
 
     def close_player(self) -> None:
-        """End the renderer."""
+        """End the renderer, and drop what is being read for the list."""
+        self.checkpoints.stop_tasks()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------

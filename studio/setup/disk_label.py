@@ -1,10 +1,11 @@
-"""Says in the form what a run will take on disk, and warns where there is no room for it."""
+"""Shows in the form what a run will take on disk, and warns where there is no room for it."""
 
 from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
+from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig
 from td3core.runs import disk_usage
 
@@ -14,23 +15,28 @@ class DiskLabel(QLabel):
 
     def __init__(self) -> None:
         super().__init__()
+        self._sentence, self._needed = "", 0
+        self._free: int | None = None
+        """Bytes free in the folder of the runs, as they were last read."""
+        self._reader = BackgroundReader("free-space", self)
         self.setObjectName("setup_disk")
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setToolTip(
-            "At the end of the run. The replay buffer is what lets a run go on exactly where it"
+            "At the end of the run. The replay buffer is what lets a run resume exactly where it"
             " was; Advanced has the settings that make this less."
         )
         self.show_nothing()
 
     def show_nothing(self) -> None:
-        """Say nothing of a run that cannot be started like this."""
+        """Show nothing for a run that cannot be started like this."""
+        self._reader.cancel()
         self.hide()
 
     def show_run(
         self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path | None
     ) -> None:
-        """Say what a run takes; ``sizes`` are its numbers of observations and actions."""
+        """Show what a run takes; ``sizes`` are its numbers of observations and actions."""
         if sizes is None:
             self.show_nothing()
             return
@@ -44,16 +50,28 @@ class DiskLabel(QLabel):
             if count == 1
             else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
         )
-        text = (
+        self._needed = memory + one * count
+        self._sentence = (
             f"On disk: replay buffer {_amount(memory) if memory else '0'},"
             f" {agents} {_amount(one * count)}."
         )
-        free = disk_usage.free_bytes(folder) if folder is not None else None
-        short = False
-        if free is not None and free < memory + one * count:
-            short = True
-            text += f" Only {_amount(free)} are free there."
-        self.setText(text)
+        self._show()
+        if folder is not None:
+            self._reader.read(lambda _: disk_usage.free_bytes(folder), self._take_free)
+
+    def stop_tasks(self) -> None:
+        """Drop what is being read."""
+        self._reader.stop()
+
+    def _take_free(self, free: int | None) -> None:
+        if free != self._free:
+            self._free = free
+            self._show()
+
+    def _show(self) -> None:
+        short = self._free is not None and self._free < self._needed
+        warning = f" Only {_amount(self._free or 0)} are free there." if short else ""
+        self.setText(self._sentence + warning)
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)

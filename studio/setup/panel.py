@@ -190,6 +190,11 @@ class SetupPanel(QWidget):
         self._runs_dir = path
         self._show_disk()
 
+    def close_helpers(self) -> None:
+        """End the processes and the reading that may still be under way."""
+        self.environment.close_helpers()
+        self.disk.stop_tasks()
+
     @Slot()
     def _show_disk(self) -> None:
         """Say what the run will take on disk, as far as the form makes sense."""

@@ -179,7 +179,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_recorded(self, recorded: RunHistory) -> None:
-        self.model.show_recorded(recorded)
+        self.model.open(recorded)
         self._offer_to_resume()
 
     @Slot()
@@ -248,7 +248,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.docks.save(self._settings)
-        self.setup.environment.close_helpers()
+        self.setup.close_helpers()
         self.replay.close_player()
         self.runs.stop_tasks()
         self.launcher.stop()

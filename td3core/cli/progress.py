@@ -7,14 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from td3core.protocol import events
-
-
-def reached(event: events.Evaluated) -> str:
-    """Say how many episodes reached the environment's threshold; nothing if it has none."""
-    if event.success is None:
-        return ""
-    return f", {event.success:.0%} reach {event.reward_threshold:g}"
+from td3core.protocol import events, wording
 
 
 class ProgressReporter:
@@ -55,8 +48,8 @@ class ProgressReporter:
                 self._say(f"Run {event.run}")
                 if event.env_steps:
                     self._say(f"going on from step {event.env_steps:,}")
-                if event.repeats:
-                    self._say(event.repeats)
+                if event.repeated_steps:
+                    self._say(wording.repeated_steps(event))
                 self._say(f"{event.device} × {event.threads}, products by {event.products}")
             case events.Progress():
                 self._bar.update(
@@ -67,12 +60,13 @@ class ProgressReporter:
                 )
             case events.Evaluated():
                 best = "  best so far" if event.is_best else ""
-                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached(event)}"
+                reached = f", {wording.success(event)}" if event.success is not None else ""
+                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached}"
                 self._say(f"step {event.env_steps:>9,}  return {result}{best}")
             case events.Warned():
                 self._say(f"Warning: {event.message}")
             case events.Ended():
-                word = "finished" if event.stopped == "finished" else "stopped and saved"
+                word = wording.ending(event)
                 self._say(
                     f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"

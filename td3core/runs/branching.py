@@ -5,12 +5,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from td3core.checkpoint import Checkpoint
+from td3core.checkpoint import Checkpoint, Header
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.runs.metadata import Parent
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT as FIXED_BY_CHECKPOINT
 from td3core.runs.resumption import differing, load_complete
+
+
+def branch_settings(header: Header, values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
+    """Return the settings of a branch: a checkpoint's own, after some changes. Reads no file.
+
+    Raises:
+        RequestError: a setting cannot change or is out of range.
+    """
+    before = {**to_dict(header.config), **to_dict(header.tunables)}
+    config, tunables = make_settings({**before, **values})
+    for name in differing(config, header.config):
+        raise RequestError(
+            f"{name} cannot change in a branch; it is {before[name]}, as in {header.path.name}."
+        )
+    reached = header.counters.env_steps
+    if config.steps <= reached:
+        raise RequestError(
+            f"steps cannot be {config.steps} in a branch of step {reached}; it counts from the"
+            " first step of the parent."
+        )
+    return config, tunables
 
 
 def prepare_branch(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
@@ -20,18 +41,7 @@ def prepare_branch(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, R
         RequestError: the file will not do, or a setting cannot change or is out of range.
     """
     saved = load_complete(path)
-    before = {**to_dict(saved.header.config), **to_dict(saved.header.tunables)}
-    config, tunables = make_settings({**before, **values})
-    for name in differing(config, saved.header.config):
-        raise RequestError(
-            f"{name} cannot change in a branch; it is {before[name]}, as in {path.name}."
-        )
-    reached = saved.header.counters.env_steps
-    if config.steps <= reached:
-        raise RequestError(
-            f"steps cannot be {config.steps} in a branch of step {reached}; it counts from the"
-            " first step of the parent."
-        )
+    config, tunables = branch_settings(saved.header, values)
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
         counters = replace(saved.header.counters, exploration_noise=tunables.exploration_noise)
         saved = replace(saved, header=replace(saved.header, counters=counters))
