@@ -15,7 +15,7 @@ from studio.session.worker import load_engine_in_background
 from studio.theme.theme import load_theme, system_theme
 from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
-from td3core.runs.directory import default_runs_dir
+from td3core.runs.new_run import default_runs_dir
 
 SWITCH_INTERVAL_S = 0.0005
 """Threads take turns this often instead of every 5 ms. Without it the pure Python of the warm-up

@@ -9,5 +9,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 """float32: what networks, replay buffer and environments exchange."""
 
+Doubles = NDArray[np.float64]
+"""float64: tables and statistics."""
+
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name, such as the tensors of a checkpoint."""

@@ -1,6 +1,7 @@
 """What every test stands on: no screen, a runs folder of its own, nothing left running."""
 
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -10,9 +11,12 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
-_RUNS = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
-os.environ["TD3_STUDIO_RUNS"] = _RUNS.name
-os.environ["TD3_STUDIO_PRESETS"] = _RUNS.name + "/presets"
+# Every process of the suite has folders of its own, and none of them is the user's.
+_OWN = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
+os.environ["TD3_STUDIO_RUNS"] = _OWN.name
+os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
+os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
+os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402
@@ -22,6 +26,8 @@ from tests.support.scripted import Script, register_fixed, registered  # noqa: E
 
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
+MOST_PROCESSES = 8
+"""Each takes up to a gigabyte."""
 
 # Repeatable by default; `--hypothesis-profile=explore` looks for new examples.
 _SHARED = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -30,11 +36,23 @@ settings.register_profile("explore", max_examples=1000, **_SHARED)
 settings.load_profile("repeatable")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Spread the suite over the cores; a file or two are over before other processes are up."""
+    if all(named.split("::")[0].endswith(".py") for named in config.args):
+        return 0
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(cores, MOST_PROCESSES)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the folders of this process."""
+    _OWN.cleanup()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _scripted_environments() -> Iterator[None]:
     with register_fixed():
         yield
-    _RUNS.cleanup()
 
 
 @pytest.fixture

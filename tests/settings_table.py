@@ -1,7 +1,7 @@
-"""Writes the settings table of the README from the metadata of the settings.
+"""Writes the tables of settings in the manual from the metadata of the settings.
 
-.venv/bin/python tests/settings_table.py            rewrites the table
-.venv/bin/python tests/settings_table.py --check    says whether it is up to date
+.venv/bin/python -m tests.settings_table            rewrites the tables
+.venv/bin/python -m tests.settings_table --check    exits with 1 if they are out of date
 """
 
 import sys
@@ -9,20 +9,22 @@ from pathlib import Path
 
 from td3core.config import RunConfig, Tunables, default, specs
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "resources" / "manual" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- /settings -->"
 
 
-def table() -> str:
-    """Return the table as Markdown."""
-    lines = ["| name | symbol | default | allowed | live | meaning |", "|---|---|---|---|---|---|"]
-    for settings, live in ((Tunables, "yes"), (RunConfig, "")):
-        for name, spec in specs(settings):
-            value = default(name)
-            shown = _shown(value)
-            unit = f" {spec.unit}" if spec.unit else ""
-            cells = (f"`{name}`", spec.symbol, shown + unit, spec.allowed, live, spec.help)
-            lines.append("| " + " | ".join(str(cell).strip() for cell in cells) + " |")
+def tables() -> str:
+    """Return two tables as Markdown, of the live settings and of the others."""
+    parts = ("## Live settings", _table(Tunables), "## Fixed settings", _table(RunConfig))
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def _table(settings: type[Tunables] | type[RunConfig]) -> str:
+    lines = ["", "| name | default | allowed | meaning |", "|---|---|---|---|"]
+    for name, spec in specs(settings):
+        called = f"`{name}` {spec.symbol}"
+        cells = (called, f"{_shown(default(name))} {spec.unit}", spec.allowed, spec.help)
+        lines.append("| " + " | ".join(cell.strip() for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -31,27 +33,35 @@ def _shown(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, int):
         return f"{value:,}"
     return "" if value is None else str(value)
 
 
-def with_table(text: str) -> str:
-    """Return the README with a fresh table in it."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + table() + END + after
+def with_tables(text: str) -> str:
+    """Return the page with fresh tables.
+
+    Raises:
+        ValueError: it lacks the marks that the tables stand between.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE.name} lacks {BEGIN.strip()} or {END}")
+    return before + BEGIN + tables() + END + after
 
 
 def main() -> int:
     """Rewrite or check; return the exit status."""
-    text = README.read_text("utf-8")
+    text = PAGE.read_text("utf-8")
     if "--check" in sys.argv:
-        if with_table(text) != text:
-            print("README.md: the settings table is out of date; run tests/settings_table.py")
+        if with_tables(text) != text:
+            print(f"{PAGE.name}: the tables are out of date; run python -m tests.settings_table")
             return 1
         return 0
-    README.write_text(with_table(text), "utf-8")
+    PAGE.write_text(with_tables(text), "utf-8")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Asks for the settings of a branch: a new run from a saved agent."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Slot
@@ -31,9 +32,9 @@ _LEFT_AS_IT_IS = ("preset",)
 class BranchDialog(QDialog):
     """All settings of a saved agent's run: those that a branch may change, and those fixed."""
 
-    def __init__(self, header: Header, parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, header: Header, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._header = header
+        self._path, self._header = path, header
         self._fields: dict[str, tuple[Field, Any]] = {}
         self.setObjectName("branch_dialog")
         self.setWindowTitle("Branch from here")
@@ -59,7 +60,7 @@ class BranchDialog(QDialog):
         guard_wheel(self)
 
     def _about(self) -> QLabel:
-        path, reached = self._header.path, self._header.counters.env_steps
+        path, reached = self._path, self._header.counters.env_steps
         return plain_label(
             f"This starts a new run of {breakable(self._header.config.env)} from"
             f" {shortened(path.name)}, at step {reached:,}. The parent run is not changed."
@@ -130,7 +131,7 @@ class BranchDialog(QDialog):
     def _check(self) -> None:
         """Accept only settings that a branch can have."""
         try:
-            check_together(*branch_settings(self._header, self.values()))
+            check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:
             self.problem.setText(breakable(str(problem)))
             self.problem.show()

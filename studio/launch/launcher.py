@@ -88,24 +88,26 @@ class RunLauncher(QObject):
     @Slot(Path)
     def branch(self, checkpoint: Path) -> None:
         """Ask for the settings of a branch from an agent, and start it."""
-        self._read(lambda _: read_header(checkpoint), self._ask_for_settings)
+        ask = partial(self._ask_for_settings, checkpoint)
+        self._read(lambda _: read_header(checkpoint), ask)
 
-    def _ask_for_settings(self, header: Header) -> None:
+    def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog
 
-        dialog = BranchDialog(header, self._window)
+        dialog = BranchDialog(checkpoint, header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._branch(header.path, dialog.values())
+            self._branch(checkpoint, dialog.values())
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
         """Start a branch from an agent with half its learning rates."""
-        self._read(lambda _: read_header(checkpoint), self._halve_rates)
 
-    def _halve_rates(self, header: Header) -> None:
-        halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
-        self._branch(header.path, halves)
+        def start(header: Header) -> None:
+            halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
+            self._branch(checkpoint, halves)
+
+        self._read(lambda _: read_header(checkpoint), start)
 
     def _branch(self, checkpoint: Path, values: Mapping[str, Any]) -> None:
         def start(parent_curves: RunCurves) -> None:

@@ -1,4 +1,5 @@
 """The plots of a run.
 
-Start with ``catalogue.py`` (what is plotted), then ``grid.py`` and ``card.py``.
+``catalogue.py`` lists the plots and what each of them draws, ``layers/`` holds the things drawn,
+``card.py`` shows one plot and ``grid.py`` all of them.
 """

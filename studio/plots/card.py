@@ -1,101 +1,75 @@
-"""One plot on a card: title, legend, read-out, export."""
+"""One plot on a card: heading, legend, layers, readout, export."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QLabel, QVBoxLayout, QWidget
 
-from studio.plots.catalogue import Curve
-from studio.plots.export import KINDS, with_suffix, write_numbers, write_picture
-from studio.plots.items import Level, ShortAxis, stripes
+from studio.plots.axis import ShortAxis
+from studio.plots.catalogue import PlotSpec
+from studio.plots.export import with_suffix, write_numbers, write_picture
+from studio.plots.header import PlotHeader
+from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
-from studio.plots.parent_curves import ParentCurves, dress
 from studio.plots.readout import Readout
 from studio.plots.view_range import Range, heights_shown
-from studio.session.markers import Marker
-from studio.session.series import Numbers, Series
+from studio.session.series import Numbers
 from studio.theme.theme import Theme
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
-_STRIPES = 24
-"""Stripes across a plot in which curves that lie on one another take turns."""
-
-_PAST = "faint: parent"
-
-_NOTE_HEIGHT = 0.05
-"""Share of a plot's height that a mark for a pause or the like takes, at the bottom."""
+_REACH_PX = 6
+"""An item this close to the crosshair counts as under it."""
 
 
 class PlotCard(QWidget):
-    """A plot with its heading. Draws what it is handed; holds no data of its own."""
+    """A plot with its heading. Draws the layers it is given; holds no data of its own."""
 
     hovered = Signal(object)
+    """The mouse is at this point of the plot, a QPointF, or has left it: None."""
     view_changed = Signal()
-    view_taken = Signal()
-    """A person has moved or zoomed the plot."""
-    everything_wanted = Signal()
+    view_moved_by_user = Signal()
+    """The user has moved or zoomed the plot."""
+    reset_requested = Signal()
     export_failed = Signal(str)
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        about: str,
-        curves: Sequence[Curve],
-        *,
-        log_button: bool,
-        empty: str,
-    ) -> None:
+    def __init__(self, plot: PlotSpec, layers: Sequence[Layer], theme: Theme) -> None:
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name, self._title = name, title
-        self._shown: list[tuple[Curve, Series]] = []
-        self._drawn: list[Curve] = []
+        self._name, self._title = plot.name, plot.title
+        self.layers = tuple(layers)
         self._heights: list[Numbers] = []
         self._fitted: Range | None = None
         self._logarithmic = False
         self._axes_shown: bool | None = None
-        self._tools: dict[QToolButton, str] = {}
-        self.plot = self._make_plot(name, title)
-        # The last curve named lies on top.
-        self._items = {curve: self._make_item(curve) for curve in curves}
-        self._past = ParentCurves(self.plot, curves)
-        self._hint = QLabel(empty, self.plot)
+        self.plot = self._make_plot()
+        self._hint = QLabel(plot.empty, self.plot)
         self._hint.setProperty("role", "muted")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.level = Level()
-        self.marks = pg.VTickGroup(yrange=(0.0, 1.0))
-        self.notes = pg.VTickGroup(yrange=(0.0, _NOTE_HEIGHT))
-        # A goal far above what is reached must not squeeze the curves to the bottom.
-        self.plot.addItem(self.level, ignoreBounds=True)
-        self.plot.addItem(self.marks, ignoreBounds=True)
-        self.plot.addItem(self.notes, ignoreBounds=True)
-        self._legend = Legend(about)
-        self._readout = Readout(self.plot)
-        self._build(title, about, log_button)
+        for layer in self.layers:
+            layer.attach(self.plot)
+        self._header = PlotHeader(plot)
+        self._legend = Legend(plot.help, theme)
+        self._readout = Readout(self.plot, theme)
+        self._lay_out()
+        self._header.log_toggled.connect(self._set_log)
+        self._header.reset_requested.connect(self.reset_requested)
+        self._header.export_requested.connect(self._ask_export)
+        # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
+        self._set_log(plot.log_button)
+        self.set_theme(theme)
 
-    def _make_plot(self, name: str, title: str) -> pg.PlotWidget:
+    def _make_plot(self) -> pg.PlotWidget:
         plot = pg.PlotWidget(axisItems={side: ShortAxis(side) for side in ("left", "bottom")})
-        plot.setObjectName(name)
-        plot.setAccessibleName(f"{title} plot")
+        plot.setObjectName(self._name)
+        plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(120, 90)
         plot.setMenuEnabled(False)
         plot.hideButtons()
@@ -110,105 +84,42 @@ class PlotCard(QWidget):
         # The plot's own fitting would lay out the axes anew with every point.
         plot.getViewBox().disableAutoRange()
         plot.getViewBox().sigXRangeChanged.connect(self.view_changed)
-        plot.getViewBox().sigRangeChangedManually.connect(self.view_taken)
+        plot.getViewBox().sigRangeChangedManually.connect(self.view_moved_by_user)
         plot.viewport().installEventFilter(self)
         return plot
 
-    def _make_item(self, curve: Curve) -> pg.PlotDataItem:
-        item = pg.PlotDataItem(name=curve.label, connect="all", skipFiniteCheck=True)
-        self.plot.addItem(item)
-        return item
-
-    def _build(self, title: str, about: str, log_button: bool) -> None:
-        heading = QLabel(title)
-        heading.setProperty("role", "title")
-        heading.setToolTip(about)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(10, 6, 4, 0)
-        bar.setSpacing(4)
-        bar.addWidget(heading)
-        bar.addStretch(1)
-        if log_button:
-            log = self._tool("math-log", "Logarithmic scale", checkable=True)
-            log.toggled.connect(self._set_log)
-            # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
-            log.setChecked(True)
-            bar.addWidget(log)
-        everything = self._tool("arrow-expand-all", "Show everything again")
-        everything.clicked.connect(self.everything_wanted)
-        bar.addWidget(everything)
-        bar.addWidget(self._export_button())
+    def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
         layout.setContentsMargins(2, 0, 6, 4)
         layout.setSpacing(0)
-        layout.addLayout(bar)
-        # A line of its own: beside the heading there is no room for the names of three curves.
+        layout.addWidget(self._header)
+        # On a line of its own: next to the title there is no room for the names of three curves.
         self._legend.setContentsMargins(10, 0, 0, 2)
         layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
-    def _tool(self, icon: str, tip: str, *, checkable: bool = False) -> QToolButton:
-        button = QToolButton()
-        button.setProperty("role", "small")
-        button.setIconSize(QSize(14, 14))
-        button.setToolTip(tip)
-        button.setAccessibleName(f"{self._title}: {tip.lower()}")
-        button.setCheckable(checkable)
-        self._tools[button] = icon
-        return button
-
-    def _export_button(self) -> QToolButton:
-        button = self._tool("download-outline", "Export as PNG, SVG or CSV")
-        button.setObjectName(f"{self._name}_export")
-        menu = QMenu(button)
-        for kind in KINDS:
-            menu.addAction(f"Export {kind.upper()}…", partial(self._ask_export, kind))
-        button.setMenu(menu)
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        return button
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self.plot.setBackground(theme.panel)
+        axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
+        for part in (*axes, *self.layers, self._header, self._legend, self._readout):
+            part.set_theme(theme)
 
     # Drawing ------------------------------------------------------------------------------------
 
-    def draw(
-        self,
-        curves: Sequence[tuple[Curve, Series]],
-        marks: Sequence[float],
-        past: Sequence[Series] = (),
-        notes: Sequence[float] = (),
-        *,
-        follow: bool = True,
-    ) -> None:
-        """Draw what is in view of each curve, and a mark at each of these steps.
-
-        ``past`` holds what came before the run, a series for each curve, and is drawn dimmed.
-        ``notes`` are steps that get a small mark at the bottom. With ``follow`` the y axis is to
-        fit the curves.
-        """
-        self._shown = list(curves)
+    def draw(self, *, follow: bool) -> None:
+        """Draw what is in view of each layer; with ``follow``, fit the y axis to it."""
         low, high = self.plot.getViewBox().viewRange()[0]
-        points = 2 * max(self.plot.width(), 200)
-        self._heights = self._past.draw(past, low, high, points)
-        drawn: list[Curve] = []
-        for depth, (curve, series) in enumerate(curves):
-            x, y = series.curve(curve.column, low, high, points)
-            striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
-            joined = stripes(x, (high - low) / _STRIPES, depth) if striped else "all"
-            self._items[curve].setData(x, y, connect=joined)
-            self._heights.append(y)
-            if len(x):
-                drawn.append(curve)
+        view = View(low=low, high=high, points=2 * max(self.plot.width(), 200))
+        self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
         if follow:
             self._fit_heights()
-        self._show_axes(bool(drawn))
-        for ticks, steps_marked in ((self.marks, marks), (self.notes, notes)):
-            if ticks.xvals != steps_marked:
-                ticks.setXVals(list(steps_marked))
-        self._drawn = drawn
-        self._show_legend()
+        self._show_axes(bool(self._heights))
+        self._legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
-        """Numbers on the axes of an empty plot would mean nothing."""
-        # Said again, each of these would have the axes laid out anew.
+        """Show the axes or the hint: numbers on the axes of an empty plot would mean nothing."""
+        # Set again, each of these would lay out the axes anew.
         if shown == self._axes_shown:
             return
         self._axes_shown = shown
@@ -218,7 +129,7 @@ class PlotCard(QWidget):
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
 
     def limit_steps(self, steps: int) -> None:
-        """Let nobody move beyond a run of so many steps; 0 if its length is not known."""
+        """Keep the view within a run of this many steps; 0 if its length is unknown."""
         if steps:
             self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
 
@@ -226,12 +137,16 @@ class PlotCard(QWidget):
         """Show the x axis, and that of every plot linked to it, from 0 to this step."""
         self.plot.getViewBox().setXRange(-0.02 * end, end, padding=0.0)
 
-    def fit_anew(self) -> None:
-        """Let the next drawing that follows the curves fit the y axis to them closely."""
+    def last_step(self) -> float:
+        """Return the last step of any layer."""
+        return max((layer.last_step() for layer in self.layers), default=0.0)
+
+    def reset_heights(self) -> None:
+        """Let the next draw with ``follow`` fit the y axis closely."""
         self._fitted = None
 
     def _fit_heights(self) -> None:
-        """Let the y axis show all that is drawn."""
+        """Fit the y axis to all that is drawn."""
         box = self.plot.getViewBox()
         # The axis of a logarithmic plot counts in powers of ten.
         heights = [np.log10(y[y > 0]) if self._logarithmic else y for y in self._heights]
@@ -243,29 +158,6 @@ class PlotCard(QWidget):
         if box.viewRange()[1] != list(self._fitted):
             box.setYRange(*self._fitted, padding=0.0)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
-        self._theme = theme
-        self.plot.setBackground(theme.panel)
-        for side in ("left", "bottom"):
-            self.plot.getAxis(side).set_theme(theme)
-        for curve, item in self._items.items():
-            dress(item, curve.style, QColor(getattr(theme, curve.colour)))
-        self._past.set_theme(theme)
-        self.marks.setPen(pg.mkPen(theme.marker, width=1, style=Qt.PenStyle.DashLine))
-        self.notes.setPen(pg.mkPen(theme.muted, width=1))
-        self._readout.set_theme(theme)
-        self.level.set_colour(theme.muted)
-        for button, icon in self._tools.items():
-            button.setIcon(theme.icon(icon, theme.muted))
-        self._show_legend()
-
-    def _show_legend(self) -> None:
-        entries = [(curve.label, getattr(self._theme, curve.colour)) for curve in self._drawn]
-        if self._past.shown:
-            entries.append((_PAST, ""))
-        self._legend.show_entries(entries)
-
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
         self._logarithmic, self._fitted = on, None
@@ -274,26 +166,19 @@ class PlotCard(QWidget):
 
     # Reading ------------------------------------------------------------------------------------
 
-    def show_readout(
-        self,
-        x: float,
-        values: Sequence[tuple[Curve, float]],
-        marker: Marker | None,
-        remarks: Sequence[str] = (),
-    ) -> None:
-        """Show the crosshair at ``x``, and beside it the values there."""
-        theme = self._theme
-        read = [(curve.label, getattr(theme, curve.colour), value) for curve, value in values]
-        change = None if marker is None else (marker.text, theme.marker)
-        self._readout.show_at(x, read, remarks, change)
+    def show_readout(self, x: float) -> None:
+        """Show the crosshair at a step, with what each layer has there."""
+        reach = _REACH_PX * self.plot.getViewBox().viewPixelSize()[0]
+        entries = [entry for layer in self.layers for entry in layer.read(x, reach)]
+        self._readout.show_at(x, entries)
 
     @property
     def readout(self) -> str:
-        """What is read at the crosshair, as plain text; empty without one."""
+        """The readout as plain text; empty without a crosshair."""
         return self._readout.plain
 
     def clear_readout(self) -> None:
-        """Hide the crosshair and what was read there."""
+        """Hide the crosshair and the readout."""
         self._readout.clear_all()
 
     @Slot(object)
@@ -303,7 +188,7 @@ class PlotCard(QWidget):
         self.hovered.emit(box.mapSceneToView(position) if inside else None)
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:  # noqa: N802
-        """Notice the mouse leaving the plot, and keep the hint in its middle."""
+        """Notice when the mouse leaves the plot, and keep the hint in its middle."""
         if event.type() == QEvent.Type.Leave:
             self.hovered.emit(None)
         elif event.type() == QEvent.Type.Resize:
@@ -312,6 +197,7 @@ class PlotCard(QWidget):
 
     # Exporting ----------------------------------------------------------------------------------
 
+    @Slot(str)
     def _ask_export(self, kind: str) -> None:
         name = f"{self._name.removeprefix('plot_')}.{kind}"
         path, _ = QFileDialog.getSaveFileName(self, f"Export {self._title}", name, f"*.{kind}")
@@ -325,11 +211,10 @@ class PlotCard(QWidget):
         self.export(chosen)
 
     def export(self, path: Path) -> None:
-        """Write the plot as .png or .svg, or everything behind it as .csv."""
+        """Write the plot as .png or .svg, or all of its points as .csv."""
         try:
             if path.suffix.lower() == ".csv":
-                shown = [(curve.label, curve.column, series) for curve, series in self._shown]
-                write_numbers(shown, path)
+                write_numbers([points for layer in self.layers for points in layer.points()], path)
             else:
                 write_picture(self.plot, path, self._title)
         except OSError as problem:

@@ -1,7 +1,7 @@
-"""Writes a plot as a picture, or the numbers behind it."""
+"""Writes a plot as a picture, or its points as a table."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyqtgraph as pg
@@ -9,26 +9,26 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 
-from studio.session.series import Series
+from studio.plots.layers.layer import Points
 
 KINDS = ("png", "svg", "csv")
 
 _PRINT_SCALE = 2
-"""Pictures are written at twice the size on screen."""
+"""Pixels of a picture per pixel on screen."""
 
 
 def with_suffix(path: Path, kind: str) -> Path:
-    """Add the ending of a kind unless it is there: ``tau_0.005`` is a name without one."""
+    """Append the suffix of a kind unless present; ``tau_0.005`` has none."""
     return path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
 
 
 def write_picture(plot: pg.PlotWidget, path: Path, title: str) -> None:
-    """Write what a plot shows as .png or .svg.
+    """Write a plot, as on screen, as .png or .svg.
 
     Raises:
         OSError: the file cannot be written.
     """
-    # Qt's writers keep silent about a file that cannot be written.
+    # Qt's writers report no error for a file that cannot be written; this raises it.
     path.touch()
     target: QSvgGenerator | QImage
     if path.suffix.lower() == ".svg":
@@ -47,10 +47,10 @@ def write_picture(plot: pg.PlotWidget, path: Path, title: str) -> None:
         raise OSError(0, "the picture could not be written")
 
 
-def write_numbers(curves: Sequence[tuple[str, str, Series]], path: Path) -> None:
-    """Write every point of every curve (label, column, series), not the thinned ones on screen.
+def write_numbers(curves: Iterable[Points], path: Path) -> None:
+    """Write every point of every curve as .csv.
 
-    Of a series longer than its capacity these are means; the run's own tables hold every row.
+    A series longer than its capacity holds means; the run's own tables hold every row.
 
     Raises:
         OSError: the file cannot be written.
@@ -58,6 +58,6 @@ def write_numbers(curves: Sequence[tuple[str, str, Series]], path: Path) -> None
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("curve", "env_steps", "value"))
-        for label, column, series in curves:
-            pairs = zip(series.column("env_steps"), series.column(column), strict=True)
+        for label, steps, values in curves:
+            pairs = zip(steps, values, strict=True)
             writer.writerows((label, int(step), float(value)) for step, value in pairs)

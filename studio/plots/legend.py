@@ -1,4 +1,4 @@
-"""The legend of a plot: as many of its names as there is room for, the rest in the tooltip."""
+"""The legend of a plot: the entries that fit, the others in the tooltip."""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,55 +7,59 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
-_DOT = "●"
+from studio.plots.layers.layer import Entry
+from studio.theme.theme import Theme
+
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "…"
 
 
 class Legend(QLabel):
-    """One line. Asks for no width of its own: a long legend must not make a plot wider."""
+    """One line. Requests no width of its own: a long legend must not widen a plot."""
 
-    def __init__(self, about: str) -> None:
-        """Take ``about``, what the plot is about, to stand first in the tooltip."""
+    def __init__(self, about: str, theme: Theme) -> None:
+        """Take ``about``, a description of the plot that comes first in the tooltip."""
         super().__init__()
         self._about = about
-        self._entries: tuple[tuple[str, str], ...] = ()
+        self._entries: tuple[Entry, ...] = ()
+        self._theme = theme
         self.setProperty("role", "legend")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._show()
 
-    def show_entries(self, entries: Sequence[tuple[str, str]]) -> None:
-        """Show names with their colours; where room is short, the last ones go first.
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self._theme = theme
+        self._show()
 
-        Args:
-            entries: a name and a colour (#rrggbb) each; a name without a colour gets no dot.
-        """
+    def show_entries(self, entries: Sequence[Entry]) -> None:
+        """Show these entries; where room is short, the last ones are left out."""
         if tuple(entries) != self._entries:
             self._entries = tuple(entries)
             self._show()
 
     @property
     def names(self) -> list[str]:
-        """The names there is room for."""
-        return [name for name, _ in self._entries[: self._count()]]
+        """The texts of the entries that fit."""
+        return [entry.text for entry in self._entries[: self._count()]]
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Keep the height of a line, also while there is nothing to name."""
+        """Keep the height of a line, even without entries."""
         around = self.contentsMargins()
         return QSize(0, self.fontMetrics().height() + around.top() + around.bottom())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Ask for no width: others need it more."""
+        """Request no width: other widgets need it more."""
         return self.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Name more or less of the curves."""
+        """Show as many entries as fit now."""
         super().resizeEvent(event)
         self._show()
 
     def _count(self) -> int:
-        """Return how many names fit."""
+        """Return how many entries fit."""
         metrics, room = self.fontMetrics(), self.contentsRect().width()
         for count in range(len(self._entries), 0, -1):
             if _width(metrics, self._entries[:count], count < len(self._entries)) <= room:
@@ -64,18 +68,13 @@ class Legend(QLabel):
 
     def _show(self) -> None:
         count = self._count()
-        parts = [
-            f'<span style="color:{colour}">{_DOT}</span>&nbsp;{escape(name)}'
-            if colour
-            else escape(name)
-            for name, colour in self._entries
-        ]
+        parts = [entry.rich_text(self._theme) for entry in self._entries]
         shown = parts[:count] + ([_MORE] if count < len(parts) else [])
         self.setText(_GAP.join(shown))
         lines = [escape(self._about), _GAP.join(parts)]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in lines if line)}</qt>")
 
 
-def _width(metrics: QFontMetrics, entries: Sequence[tuple[str, str]], cut: bool) -> int:
-    words = [f"{_DOT} {name}" if colour else name for name, colour in entries]
-    return metrics.horizontalAdvance(_GAP.join([*words, *([_MORE] if cut else [])]))
+def _width(metrics: QFontMetrics, entries: Sequence[Entry], cut: bool) -> int:
+    texts = [entry.plain_text() for entry in entries]
+    return metrics.horizontalAdvance(_GAP.join([*texts, *([_MORE] if cut else [])]))

@@ -1,85 +1,68 @@
-"""The crosshair of a plot, and beside it what is read there."""
+"""The crosshair of a plot, and the values at it."""
 
-import math
 from collections.abc import Sequence
-from html import escape
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QTextDocumentFragment
 from PySide6.QtWidgets import QLabel
 
+from studio.plots.layers.layer import Entry
 from studio.theme.theme import Theme
 
-_BESIDE = 8
-_TOP = 6
-_MARGIN = 4
-"""Pixels: from the crosshair, from the top of the plot, from its sides."""
+_GAP_PX = 8
+"""From the crosshair."""
+_TOP_PX = 6
+"""From the top of the plot."""
+_MARGIN_PX = 4
+"""From the sides of the plot."""
 
 
 class Readout(QLabel):
-    """A card that covers neither the crosshair nor leaves the plot. Hidden until shown."""
+    """A small card next to the crosshair, inside the plot. Hidden until shown."""
 
-    def __init__(self, plot: pg.PlotWidget) -> None:
+    def __init__(self, plot: pg.PlotWidget, theme: Theme) -> None:
         super().__init__(plot)
         self._plot = plot
         self._hair = pg.InfiniteLine(angle=90, movable=False)
         plot.addItem(self._hair, ignoreBounds=True)
         self.setProperty("role", "readout")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_theme(theme)
         self.clear_all()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Apply the colours of a theme, to the text when it is next shown."""
+        self._theme = theme
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
 
-    def show_at(
-        self,
-        x: float,
-        values: Sequence[tuple[str, str, float]],
-        remarks: Sequence[str],
-        change: tuple[str, str] | None,
-    ) -> None:
-        """Show the crosshair at a step.
-
-        Args:
-            x: the step.
-            values: name, colour (#rrggbb) and value of each curve; what is not finite is left out.
-            remarks: what else is to be said, a line each.
-            change: the live change made there, and the colour of its line.
-        """
+    def show_at(self, x: float, entries: Sequence[Entry]) -> None:
+        """Show the crosshair at step ``x``, and the entries below each other."""
         self._hair.setPos(x)
         self._hair.show()
         lines = [f"<b>step {max(x, 0):,.0f}</b>"]
-        lines += [
-            f'<span style="color:{colour}">●</span> {name} {value:.4g}'
-            for name, colour, value in values
-            if math.isfinite(value)
-        ]
-        lines += map(escape, remarks)
-        if change is not None:
-            text, colour = change
-            lines.append(f'<span style="color:{colour}">┊</span> {escape(text)}')
+        lines += [entry.rich_text(self._theme) for entry in entries]
         self.setText("<br>".join(lines))
         self.adjustSize()
         self.move(self._beside_the_hair())
         self.show()
 
     def clear_all(self) -> None:
-        """Hide the crosshair and what was read there."""
+        """Hide the crosshair and the text."""
         self._hair.hide()
         self.hide()
 
     @property
     def plain(self) -> str:
-        """What is read, as plain text; empty while nothing is."""
+        """The text shown, without markup; empty while hidden."""
         if self.isHidden():
             return ""
         return QTextDocumentFragment.fromHtml(self.text()).toPlainText()
 
     def _beside_the_hair(self) -> QPoint:
+        """Return where the card leaves the crosshair free: right of it, or left at the edge."""
         hair = int(self._plot.getViewBox().mapViewToDevice(QPointF(self._hair.x(), 0)).x())
-        left = hair + _BESIDE
-        if left + self.width() > self._plot.width() - _MARGIN:
-            left = hair - _BESIDE - self.width()
-        return QPoint(max(left, _MARGIN), _TOP)
+        left = hair + _GAP_PX
+        if left + self.width() > self._plot.width() - _MARGIN_PX:
+            left = hair - _GAP_PX - self.width()
+        return QPoint(max(left, _MARGIN_PX), _TOP_PX)

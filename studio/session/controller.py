@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
 from studio.session.worker import Branch, Job, NewRun, ResumedRun, Worker
 from td3core.config import RunConfig, Tunables
@@ -80,7 +80,8 @@ class RunController(QObject):
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.event_reported.connect(self._on_event)
-        self._worker.finished.connect(self._thread.quit)
+        # Called by the thread itself: the window's may be waiting for its end.
+        self._worker.finished.connect(self._thread.quit, Qt.ConnectionType.DirectConnection)
         self._thread.finished.connect(self._on_thread_finished)
         self._thread.start()
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from studio.session.series import Numbers, Series
-from td3core.protocol.events import TRAINING_COLUMNS
+from td3core.protocol.metrics import TRAINING_COLUMNS
 
 SMOOTHED_EPISODES = 20
 """Episodes in the running mean of the returns."""
@@ -16,9 +16,10 @@ EVALUATIONS = ("env_steps", "mean", "std", "success")
 class RunCurves:
     """Rows are added as they come, one at a time or a whole table at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, training: Series | None = None) -> None:
+        """Take a series with other columns for a run of a version that measured something else."""
         self.episodes = Series(EPISODES)
-        self.training = Series(TRAINING_COLUMNS)
+        self.training = Series(TRAINING_COLUMNS) if training is None else training
         self.evaluations = Series(EVALUATIONS)
         self._recent: Numbers = np.empty(0)
         """The last returns, at most ``SMOOTHED_EPISODES - 1``: the next mean needs them."""

@@ -16,8 +16,9 @@ from studio.session.record import RunRecord
 from studio.session.series import Numbers
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError
 from td3core.protocol import events
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.tables import read_numbers, read_table
@@ -108,7 +109,7 @@ def _read_curves(
         rows = _rising(read_numbers(path / f"{name}.csv", columns, stopped))
         return rows[rows[:, 0] <= last_step]
 
-    curves.add_training(read("training", events.TRAINING_COLUMNS))
+    curves.add_training(read("training", TRAINING_COLUMNS))
     curves.add_episodes(read("episodes", ("env_steps", "return", "length")))
     evaluations = _rising(_evaluations(path / "evaluations.csv"))
     curves.add_evaluations(evaluations[evaluations[:, 0] <= last_step])
@@ -161,10 +162,19 @@ def _read_journal(journal: RunJournal, run: RunDirectory) -> None:
             journal.add_change(
                 line["step"],
                 line["field"],
-                float(line["old"]),
-                float(line["new"]),
+                _live_value(line["field"], line["old"]),
+                _live_value(line["field"], line["new"]),
                 time=_seconds(line.get("time")),
             )
+
+
+def _live_value(name: str, value: Any) -> Any:
+    """Return the value of a live setting in the setting's own type.
+
+    Raises:
+        RequestError: the setting cannot have this value.
+    """
+    return getattr(Tunables(**{name: value}), name)
 
 
 def _seconds(time: Any) -> float:
@@ -189,16 +199,15 @@ def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> even
         exploration_noise=tunables.exploration_noise,
         revision=0,
         tunables=tunables,
-        training=np.empty((0, len(events.TRAINING_COLUMNS))),
+        training=np.empty((0, len(TRAINING_COLUMNS))),
     )
 
 
 def _last_tunables(first: Tunables, journal: RunJournal) -> Tunables:
     tunables = first
     for marker in journal.markers:
-        kind = type(getattr(tunables, marker.name))
-        with contextlib.suppress(RequestError, ValueError, OverflowError):
-            tunables = replace(tunables, **{marker.name: kind(marker.new)})
+        with contextlib.suppress(RequestError):
+            tunables = replace(tunables, **{marker.name: marker.new})
     return tunables
 
 
@@ -222,5 +231,5 @@ def _outcome(
         last_checkpoint=run.last if run.last.exists() else None,
     )
     if stopped == "failed":
-        return events.Failed(message=summary.message, details="", ending=ended)
+        return events.Failed(message=Message(summary.message), details="", ending=ended)
     return ended

@@ -88,7 +88,7 @@ class RunModel(QObject):
 
     @property
     def training(self) -> Series:
-        """Training statistics, see :data:`~td3core.protocol.events.TRAINING_COLUMNS`."""
+        """Training statistics, see X_COLUMNS`."""
         return self._record.curves.training
 
     @property

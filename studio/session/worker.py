@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from td3core.config import RunConfig, Tunables
+from td3core.errors import Message
 from td3core.protocol.control import Control
 from td3core.protocol.events import Failed
 from td3core.runs.journal import Change
@@ -65,7 +66,7 @@ class Worker(QObject):
             self._do()
         except BaseException as problem:
             # The loop lets nothing escape; what is left is a torch that cannot be imported.
-            message = f"Training could not start: {problem}"
+            message = Message("Training could not start: {problem}", problem=problem)
             self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
         finally:
             self.finished.emit()

@@ -88,6 +88,7 @@ class MainWindow(QMainWindow):
             ("resume", self._resume),
             ("theme", self.switch_theme),
             ("runs", self._show_or_hide_runs),
+            ("help", self._show_help),
         ):
             self.toolbar.action(name).triggered.connect(act)
         self.toolbar.undo.triggered.connect(self.live.undo)
@@ -199,6 +200,19 @@ class MainWindow(QMainWindow):
             self.docks.hide_runs()
         else:
             self.show_runs()
+
+    @Slot()
+    def _show_help(self) -> None:
+        # Imported on first use: it must not slow down the launch.
+        from studio.window.help_viewer import HelpViewer
+
+        viewer = self.findChild(HelpViewer)
+        if viewer is None:
+            viewer = HelpViewer(self)
+            self.closed.connect(viewer.close)
+        viewer.show()
+        viewer.raise_()
+        viewer.activateWindow()
 
     @Slot(int)
     def _point_out_interrupted(self, count: int) -> None:

@@ -34,6 +34,7 @@ _OF_THE_WINDOW = (
     _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show all runs, or hide them"),
     _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide parts of the window"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
+    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
 )
 
 

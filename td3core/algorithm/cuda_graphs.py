@@ -1,8 +1,8 @@
-"""An update as one launch on a graphics processor.
+"""An update as one launch on a GPU.
 
 An update of small networks is a hundred short kernels; launching them one by one from Python takes
-longer than they run. A CUDA graph records them once and launches them together. What may change
-between two launches is read from tensors, never from Python: rows, live settings, learning rates.
+longer than running them. A CUDA graph records them once and launches them together. What changes
+between launches (rows, live settings, learning rates) is read from tensors, never from Python.
 """
 
 from collections.abc import Callable
@@ -14,20 +14,20 @@ _WARM_UPS = 3
 
 
 class Graphs:
-    """The two forms of an update, with the actor and without, recorded when first needed."""
+    """The two forms of an update, with and without the actor, each recorded on first use."""
 
     def __init__(self, improve: Callable[[bool], None]) -> None:
         self._improve = improve
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
     def replay(self, moves_actor: bool, changed: Callable[[], list[Tensor]]) -> None:
-        """Do one update; ``changed`` names all tensors that it changes."""
+        """Do one update; ``changed`` returns all tensors that it changes."""
         if moves_actor not in self._graphs:
             self._graphs[moves_actor] = self._record(moves_actor, changed())
         self._graphs[moves_actor].replay()
 
     def _record(self, moves_actor: bool, changed: list[Tensor]) -> torch.cuda.CUDAGraph:
-        """Record an update. It has to run a few times before; what that changes is put back."""
+        """Record an update. It must run a few times first; what that changes is restored."""
         before = [tensor.clone() for tensor in changed]
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())

@@ -6,13 +6,13 @@ from td3core.errors import RequestError
 
 
 def require_device(name: str) -> None:
-    """Refuse a device that is not there.
+    """Refuse a device that is missing.
 
     Raises:
-        RequestError: torch finds no graphics processor that it can use.
+        RequestError: torch finds no GPU that it can use.
     """
-    if name == "cuda" and not torch.cuda.is_available():
-        build = "this torch is a build for processors only" if torch.version.cuda is None else ""
-        raise RequestError(
-            f"device cannot be cuda: {build or 'torch finds no graphics processor'}; take cpu."
-        )
+    if name != "cuda" or torch.cuda.is_available():
+        return
+    if torch.version.cuda is None:
+        raise RequestError("device cannot be cuda: this torch is a CPU build; use cpu.")
+    raise RequestError("device cannot be cuda: torch finds no GPU; use cpu.")

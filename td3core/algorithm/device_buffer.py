@@ -1,7 +1,6 @@
-"""The replay buffer once more, on the device that learns from it: no batch has to be sent there.
+"""A copy of the replay buffer on the device that trains, so that no batch has to be sent there.
 
-The buffer of the run stays the owner. What is drawn is drawn here as it is there, so that a run
-learns from the same transitions either way.
+The run's buffer stays the owner. Both draw the same transitions for the same generator.
 """
 
 import numpy as np
@@ -11,11 +10,11 @@ from torch import Tensor
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 
 _LARGEST_SHARE = 0.5
-"""Of the memory that is free on a graphics processor; networks and others need some too."""
+"""Of a GPU's free memory; networks and other programs need some too."""
 
 
 def fits(buffer: ReplayBuffer, device: torch.device) -> bool:
-    """Say whether a device has room for all rows of a replay buffer."""
+    """Return whether a device has room for all rows of a replay buffer."""
     if device.type != "cuda":
         return False
     free, _ = torch.cuda.mem_get_info(device)
@@ -29,10 +28,10 @@ class DeviceBuffer:
         self._buffer = buffer
         self._rows = torch.zeros(buffer.rows.shape, dtype=torch.float32, device=device)
         self._copied = 0
-        """Transitions that had been stored when this was last brought up to date."""
+        """Transitions stored when the copy was last brought up to date."""
 
     def sample(self, source: np.random.Generator, count: int) -> Batch[Tensor]:
-        """Draw ``count`` stored transitions, the same that the buffer itself would return."""
+        """Draw the ``count`` transitions that the buffer itself would draw."""
         self._catch_up()
         rows = torch.from_numpy(self._buffer.draw(source, count))
         return self._buffer.columns(self._rows[rows.to(self._rows.device)])

@@ -1,6 +1,6 @@
 """Which of torch's two fp32 matrix products is the faster one on this processor.
 
-Torch multiplies through MKL, or through oneDNN when told that less than fp32 would do. On some
+Torch multiplies through MKL, or through oneDNN when less than fp32 is allowed. On some
 AMD processors MKL takes its slower path and oneDNN is twice as fast, still in true fp32. With AMX
 units oneDNN really rounds to bf16. So both are timed and the result is checked, once for each run.
 """
@@ -57,7 +57,7 @@ def choose(batch: int, width: int) -> str:
 
 
 def numerics_info(threads: int) -> dict[str, str]:
-    """Return what the last bits of a result depend on, beside settings and code."""
+    """Return what the last bits of a result depend on besides settings and code."""
     return {
         "torch": torch.__version__,
         "numpy": np.__version__,

@@ -17,7 +17,7 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
 class MLPParameters:
-    """Weights and biases of ``members`` equal perceptrons, side by side in one flat vector.
+    """Weights and biases of ``members`` perceptrons of equal shape, in one flat vector.
 
     ``layers`` holds, from input to output, views (members, out, in) and (members, 1, out) of
     ``flat``. Gradients and an optimiser's moments have the same form.
@@ -62,9 +62,9 @@ class MLPParameters:
 
 
 class MLPPass:
-    """The way of one batch size through a network and back: h ← f(W h + b), f none at the end.
+    """Forward and backward pass for one batch size: h ← f(W h + b), without f at the end.
 
-    With ``members`` below that of the weights only the first so many take part.
+    With ``members`` smaller than that of the weights only the first ones take part.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class MLPPass:
         return x
 
     def backward(self, grad_output: Tensor, gradient: MLPParameters) -> None:
-        """Fill in ∂L/∂W = slopeᵀ h and ∂L/∂b = Σ grad_output, from grad_output = ∂L/∂output."""
+        """Write ∂L/∂W = gᵀ h and ∂L/∂b = Σ g from g = ``grad_output`` = ∂L/∂output."""
         for i in reversed(range(len(self._layers))):
             weight_gradient, bias_gradient = gradient.layers[i]
             torch.bmm(grad_output.mT, self._inputs[i], out=weight_gradient)
@@ -104,7 +104,7 @@ class MLPPass:
         return torch.bmm(grad_output, self._layers[0][0][..., columns])
 
     def _backprop_layer(self, i: int, grad_output: Tensor) -> Tensor:
-        """Carry ∂L/∂(output of layer i) down to that of the layer below, before its f."""
+        """Return ∂L/∂(input of f) of layer i - 1 from ∂L/∂(output of layer i)."""
         weight, _ = self._layers[i]
         h, below = self._inputs[i], self._grads[i - 1]
         if weight.shape[1] == 1:

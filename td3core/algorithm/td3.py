@@ -1,10 +1,10 @@
 """TD3, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
 
-The gradients are written out: an update is a fixed row of products into arrays made beforehand.
-Live settings reach the arithmetic as tensors without dimensions.
+Gradients are written by hand: an update is a fixed sequence of products into preallocated arrays.
+Live settings enter the arithmetic as 0-dim tensors, so that a CUDA graph can follow them.
 """
 
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from td3core.algorithm.cuda_graphs import Graphs
 from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
 from td3core.algorithm.workspace import UpdateWorkspace
-from td3core.arrays import Floats
+from td3core.arrays import Arrays, Floats
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables
 from td3core.inference.normaliser import Normaliser
@@ -24,7 +24,7 @@ from td3core.randomness import Purpose, generator, generator_state, restore_gene
 
 
 class TD3:
-    """Six networks (actor, two critics, a target of each) and the rule that improves them.
+    """Six networks (an actor, two critics, a target of each) and the update that trains them.
 
     With ``twin_critics`` off there is one critic and no minimum, as in DDPG.
     """
@@ -38,7 +38,7 @@ class TD3:
         critic = (obs_dim + act_dim, *config.critic_hidden, 1)
         self.actor = TrainState(("actor",), actor, source, device)
         self.critics = TrainState(names, critic, source, device)
-        # Where the networks are elsewhere, the acting side has a copy of the actor.
+        # With the networks on a GPU, acting uses a copy of the actor on the CPU.
         self._acting = self.actor.online
         if self._acting.flat.is_cuda:
             self._acting = self._acting.like(self._acting.flat.cpu())
@@ -62,7 +62,7 @@ class TD3:
         self._set_learning_rates()
 
     def set_lr_share(self, share: float) -> None:
-        """Use this share of both learning rates, for a schedule that lowers them."""
+        """Scale both learning rates by ``share``, for a schedule that lowers them."""
         self._lr_share = share
         self._set_learning_rates()
 
@@ -72,14 +72,14 @@ class TD3:
         self.critics.lr.fill_(share * self.tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
-        """Return the acting side; it shares the actor's weights and follows every update."""
+        """Return the actor as a NumPy policy; it shares the weights and follows every update."""
         layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
         return Policy(layers, self._config.actor_activation, normaliser)
 
     # The algorithm ------------------------------------------------------------------------------
 
     def update(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
-        """Do one gradient update, and every ``policy_delay``-th time that of actor and targets."""
+        """Update the critics, and every ``policy_delay``-th time the actor and all targets."""
         self.updates += 1
         moves_actor = self.updates % self.tunables.policy_delay == 0
         self._load(batch)
@@ -87,7 +87,7 @@ class TD3:
             self._improve(moves_actor)
         else:
             self._graphs.replay(moves_actor, self._tensors)
-        self._metrics.count(moves_actor)
+        self._metrics.count(moved_actor=moves_actor)
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
 
@@ -119,7 +119,7 @@ class TD3:
         self._metrics.add_critics(q, y, error)
 
     def _update_actor(self) -> None:
-        """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient."""
+        """Step the actor on L = -mean Q1(s, π(s)) through ∂L/∂a; the critics get no gradient."""
         w = self._workspace
         w.own_obs.copy_(w.obs)
         action = torch.tanh(w.actor.forward(w.own_obs)[0], out=w.own_action)
@@ -141,7 +141,7 @@ class TD3:
         self._workspace.load(batch, noise)
 
     def _tensors(self) -> list[Tensor]:
-        """Return everything that an update changes."""
+        """Return all tensors that an update changes."""
         return [
             *self.actor.tensors(),
             *self.critics.tensors(),
@@ -149,27 +149,27 @@ class TD3:
             self._workspace.rows,
         ]
 
-    # What it says, and what is saved of it --------------------------------------------------------
+    # Metrics and state --------------------------------------------------------------------------
 
-    def take_metrics(self) -> NDArray[np.float64] | None:
-        """Return means over the updates since the last call, in the order of ``METRICS``."""
+    def take_metrics(self) -> dict[str, float]:
+        """Return means over the updates since the last call by name; none without an update."""
         return self._metrics.take()
 
-    def tally(self) -> dict[str, NDArray[np.generic]]:
+    def pending_metrics(self) -> dict[str, NDArray[Any]]:
         """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
         return self._metrics.state()
 
-    def unsound_network(self) -> str | None:
-        """Return the name of a network with a weight that is not a finite number, if any."""
-        return self.actor.unsound() or self.critics.unsound()
+    def diverged_network(self) -> str | None:
+        """Return the name of a network with a weight that is not finite, if there is one."""
+        return self.actor.diverged() or self.critics.diverged()
 
-    def state(self) -> dict[str, NDArray[np.generic]]:
-        """Return copies of networks, targets, moments, the generator and the pending metrics."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of networks, targets, Adam moments, generator and pending metrics."""
         smoothing = {"generator.smoothing": generator_state(self._smoothing)}
         return self.actor.state() | self.critics.state() | smoothing | self._metrics.state()
 
-    def load_state(self, arrays: Mapping[str, NDArray[np.generic]], updates: int) -> None:
-        """Put everything back that :meth:`state` returned, and the update counter."""
+    def load_state(self, arrays: Arrays, updates: int) -> None:
+        """Restore what :meth:`state` returned, and the update counter."""
         self.actor.load_state(arrays)
         self.critics.load_state(arrays)
         self._acting.flat.copy_(self.actor.online.flat)

@@ -1,6 +1,7 @@
-"""A network with everything that learning it takes, each part one flat vector."""
+"""A network and all that training it needs, each part one flat vector."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from td3core.arrays import Arrays
 
 
 class TrainState:
-    """Online weights, their target, their gradient, and the moments of Adam.
+    """Online weights, target weights, gradient, and the moments of Adam.
 
     ``names`` are those of the members in a checkpoint: ``actor``, or ``critic1`` and ``critic2``.
     """
@@ -58,24 +59,24 @@ class TrainState:
         """Move the target: θ' ← τθ + (1 - τ)θ'."""
         self.target.flat.lerp_(self.online.flat, tau)
 
-    def unsound(self) -> str | None:
-        """Return the name of a network with a weight that is not a finite number, if any."""
+    def diverged(self) -> str | None:
+        """Return the name of a network with a weight that is not finite, if there is one."""
         for name, part in self._networks():
             if not torch.isfinite(part).all():
                 return name.split(".")[0]
         return None
 
     def tensors(self) -> list[Tensor]:
-        """Return everything that a step changes."""
+        """Return all tensors that a step changes."""
         moments = (self._exp_avg.flat, self._exp_avg_sq.flat, self._step)
         return [self.online.flat, self.target.flat, self.gradient.flat, *moments]
 
-    def state(self) -> dict[str, NDArray[np.generic]]:
+    def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of networks, targets and moments under their names in a checkpoint."""
         return {name: part.numpy(force=True).copy() for name, part in self._all()}
 
     def load_state(self, arrays: Arrays) -> None:
-        """Put everything back that :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         for name, part in self._all():
             # A file holds no array without dimensions: Adam's step comes back with one.
             part.copy_(torch.from_numpy(arrays[name]).view_as(part))

@@ -1,60 +1,84 @@
-"""Means of what is measured of the updates."""
+"""Means of what is measured in the updates (see :mod:`td3core.protocol.metrics`)."""
 
-import math
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from td3core.protocol.events import METRICS
+from td3core.arrays import Arrays
+
+_BY_CRITIC = ("q1", "q2", "target", "critic1_loss", "critic2_loss")
+_BY_ACTOR = ("actor_loss",)
+_NAMES = (*_BY_CRITIC, *_BY_ACTOR)
+"""What an update measures, in the order of ``sums``."""
 
 
 class UpdateMetrics:
-    """Means of ``METRICS``, kept as tensors: reading a number out of each update stalls it."""
+    """Sums over updates, kept as tensors: reading a number out of every update would stall it.
+
+    ``sums`` has one float64 number for each name: over all updates for what the critics' step
+    measures, over the updates that moved the actor for what the actor's step measures.
+    """
 
     def __init__(self, critics: int, device: torch.device) -> None:
-        self.sums = torch.zeros(len(METRICS), dtype=torch.float64, device=device)
-        """Over all updates; that of the actor's loss over those that moved it."""
+        self.sums = torch.zeros(len(_NAMES), dtype=torch.float64, device=device)
         self._q, self._target, self._loss, self._actor_loss = torch.split(self.sums, [2, 1, 2, 1])
         self._q, self._loss = self._q[:critics], self._loss[:critics]
-        self._one_critic = critics == 1
+        self._absent = set[str]() if critics == 2 else {"q2", "critic2_loss"}
+        self._unknown = set[str]()
+        """Names whose sum was not in the checkpoint: their next mean would be wrong."""
         self._updates = self._actor_updates = 0
 
-    def count(self, moved_actor: bool) -> None:
-        """Count an update that has been noted."""
+    def count(self, *, moved_actor: bool) -> None:
+        """Count one finished update."""
         self._updates += 1
         self._actor_updates += moved_actor
 
     def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
-        """Note values (critics, batch, 1), target (batch, 1) and errors of one update."""
+        """Add values (critics, batch, 1), target (batch, 1) and errors Q - y of one update."""
         self._q += q.mean(dim=(1, 2))
         self._target += y.mean()
         self._loss += error.square_().mean(dim=(1, 2))
 
     def add_actor(self, q1: Tensor) -> None:
-        """Note the value of the actor's own actions, (1, batch, 1); the loss is minus its mean."""
+        """Add Q1 (1, batch, 1) of the actor's own actions; the loss is minus its mean."""
         self._actor_loss -= q1.mean()
 
-    def take(self) -> NDArray[np.float64] | None:
-        """Return the means since the last call; NaN for a critic or an actor step there was not."""
+    def take(self) -> dict[str, float]:
+        """Return the means since the last call by name, and start anew.
+
+        Absent are a critic that does not exist and, where no update moved it, the actor.
+        """
         if not self._updates:
-            return None
-        means = self.sums.numpy(force=True) / self._updates
-        means[-1] *= self._updates / self._actor_updates if self._actor_updates else math.nan
-        if self._one_critic:
-            means[[1, 4]] = math.nan
+            return {}
+        absent = self._absent | self._unknown | (set() if self._actor_updates else set(_BY_ACTOR))
+        sums = dict(zip(_NAMES, self.sums.tolist(), strict=True))
+        counts = dict.fromkeys(_BY_CRITIC, self._updates)
+        counts |= dict.fromkeys(_BY_ACTOR, self._actor_updates)
+        means = {name: sums[name] / counts[name] for name in _NAMES if name not in absent}
         self.sums.zero_()
         self._updates = self._actor_updates = 0
+        self._unknown.clear()
         return means
 
-    def state(self) -> dict[str, NDArray[np.generic]]:
-        """Return what has been noted since the means were last taken."""
-        counts = np.array([self._updates, self._actor_updates], np.int64)
-        return {"tally.sums": self.sums.numpy(force=True).copy(), "tally.counts": counts}
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the sums, a tensor of shape (1,) for each name, and of the counts."""
+        sums = np.split(self.sums.numpy(force=True).copy(), len(_NAMES))
+        by_name = dict(zip(_NAMES, sums, strict=True))
+        state = {f"tally.{name}": by_name[name] for name in _NAMES if name not in self._absent}
+        return state | {"tally.counts": np.array([self._updates, self._actor_updates], np.int64)}
 
-    def load_state(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Go on from what :meth:`state` returned."""
-        self.sums.copy_(torch.from_numpy(arrays["tally.sums"]))
+    def load_state(self, arrays: Arrays) -> None:
+        """Restore what :meth:`state` returned; a name that is missing stays absent once."""
+        saved = dict(arrays)
+        # Checkpoints of version 0.1 hold all sums in one tensor.
+        for name, value in zip(_NAMES, arrays.get("tally.sums", ()), strict=False):
+            saved[f"tally.{name}"] = np.array([value])
         self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])
+        for i, name in enumerate(_NAMES):
+            found = saved.get(f"tally.{name}")
+            self.sums[i] = 0.0 if found is None else float(found[0])
+            if found is None and self._updates and name not in self._absent:
+                self._unknown.add(name)

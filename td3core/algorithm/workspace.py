@@ -1,4 +1,4 @@
-"""The arrays of an update, made once for each batch size."""
+"""The arrays of an update, allocated once for each batch size."""
 
 import torch
 from torch import Tensor
@@ -11,10 +11,10 @@ from td3core.config import RunConfig
 
 
 class UpdateWorkspace:
-    """The transitions of an update, for batches of one size, and the passes over them.
+    """The batch of an update and the passes over it, for one batch size.
 
-    A row holds s, a, s', N(0, 1), r, terminated. The noise becomes the target's action ã, so that
-    (s, a) and (s', ã) stand side by side, as the critics take them.
+    A row of ``rows`` holds s, a, s', N(0, 1), r, terminated. The noise is overwritten by the target
+    action ã, so that (s, a) and (s', ã) are contiguous, as the critics take them.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class UpdateWorkspace:
         self.q1 = MLPPass(critics.online, config.critic_activation, size, members=1)
 
     def load(self, batch: Batch[Floats] | Batch[Tensor], noise: Floats) -> None:
-        """Take in a batch, and N(0, 1) noise of the shape of its actions."""
+        """Copy in a batch, and N(0, 1) noise (batch, act_dim)."""
         parts = (batch.obs, batch.action, batch.next_obs, noise, batch.reward, batch.terminated)
         if isinstance(batch.obs, Tensor):
             there = [torch.as_tensor(part, device=self.rows.device) for part in parts]
@@ -47,7 +47,7 @@ class UpdateWorkspace:
             return
         tensors = [torch.from_numpy(part) for part in parts]
         if self.rows.is_cuda:
-            # What was sent before has to have left its place.
+            # The previous transfer must have left the pinned buffer.
             torch.cuda.current_stream().synchronize()
             torch.cat(tensors, 1, out=self._host)
             self.rows.copy_(self._host, non_blocking=True)

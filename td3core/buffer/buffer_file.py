@@ -1,9 +1,9 @@
-"""The replay buffer of a run on disk: an image of its ring, of which only what is new is written.
+"""The replay buffer of a run on disk: an image of its ring; only new rows are written.
 
-A checkpoint needs the transitions it was learning from. They lie in one file beside it, written
-just before it. What an older checkpoint still counts on is not touched by that as long as no more
-than the ring's ``slack`` is added between two of them. Check sums, kept in the checkpoint, tell
-later whether the file still holds what it held then.
+A checkpoint needs the transitions it was learning from. They lie in one file next to the
+checkpoints, written just before each of them. Writing does not touch rows that an older checkpoint
+needs, as long as no more than the ring's ``slack`` is added between two checkpoints. Check sums,
+kept in the checkpoint, show later whether the file still holds the same rows.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ Sums = NDArray[np.uint32]
 
 
 class BufferFile:
-    """Writes a replay buffer to its file, and reads it back."""
+    """Writes a replay buffer to its file and reads it back."""
 
     def __init__(self, path: Path, buffer: ReplayBuffer) -> None:
         self._path, self._buffer = path, buffer
@@ -33,7 +33,7 @@ class BufferFile:
         self._sums: Sums = np.zeros(-(-len(buffer.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
-        """Write what was stored since the last time; return check sums.
+        """Write what was stored since the last call; return check sums.
 
         There is one for each block, and one for the rows of other blocks that can be sampled.
 
@@ -65,10 +65,12 @@ class BufferFile:
             # Without a transition yet there may be no file.
             with self._path.open("rb") if filled else contextlib.nullcontext() as file:
                 if file is not None and file.readinto(_bytes_of(buffer.rows[:filled])) != wanted:
-                    raise RequestError(f"{self._path.name} is shorter than it was.")
+                    raise RequestError("{file} is shorter than it was.", file=self._path.name)
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            raise RequestError(f"{self._path.name} cannot be read: {reason}.") from problem
+            raise RequestError(
+                "{file} cannot be read: {reason}.", file=self._path.name, reason=reason
+            ) from problem
         buffer.stored = stored
         self._check(sums)
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)
@@ -100,7 +102,9 @@ class BufferFile:
         whole, edges = self._sampled()
         same = len(sums) == len(self._sums) + 1 and edges == sums[-1]
         if not same or not all(self._sum(block) == sums[block] for block in whole):
-            raise RequestError(f"{self._path.name} no longer holds what this checkpoint needs.")
+            raise RequestError(
+                "{file} no longer holds what this checkpoint needs.", file=self._path.name
+            )
 
     def _sampled(self) -> tuple[list[int], int]:
         """Return the blocks whose rows can all be sampled, and a check sum of the other rows."""

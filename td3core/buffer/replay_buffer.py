@@ -13,7 +13,7 @@ from td3core.errors import RequestError
 
 
 def physical_memory() -> float:
-    """Return the bytes of memory this machine has; infinite where that cannot be told."""
+    """Return the bytes of memory this machine has; infinite where that is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -105,7 +105,7 @@ class ReplayBuffer:
         """Name the parts of rows (batch, width), without copying."""
         n, a = self._obs_dim, self._act_dim
         ends = (0, n, n + a, n + a + 1, 2 * n + a + 1, 2 * n + a + 2)
-        # An array and a tensor are cut alike, which no type says.
+        # Arrays and tensors are sliced alike, which no type expresses.
         cut: Any = rows
         return Batch(*(cut[..., begin:end] for begin, end in pairwise(ends)))
 
@@ -114,13 +114,17 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
     """Make the replay buffer of a run, with room for ``slack`` transitions that are not sampled.
 
     Raises:
-        RequestError: this machine could not hold it; the sentence says how much it could.
+        RequestError: this machine cannot hold it; the sentence says how much would fit.
     """
     row = ReplayBuffer.bytes_per_row(obs_dim, act_dim)
     wanted, room = row * capacity, physical_memory()
     if wanted > room:
         raise RequestError(
-            f"buffer_size {capacity} takes {wanted / 2**30:.0f} GiB; this machine"
-            f" has {room / 2**30:.0f} GiB. About {room // row // 2:.0f} transitions would fit."
+            "buffer_size {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"
+            " GiB. About {fitting} transitions would fit.",
+            capacity=capacity,
+            wanted=wanted / 2**30,
+            room=room / 2**30,
+            fitting=int(room // row // 2),
         )
     return ReplayBuffer(capacity, obs_dim, act_dim, slack)

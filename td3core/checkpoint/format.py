@@ -33,7 +33,7 @@ _MOST_SHOWN = 9
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
 """Counters whose key in schema 1 is not the field's name."""
 
-# Whatever a damaged description makes Python say while it is read.
+# Whatever Python raises while it reads a damaged description.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
@@ -51,7 +51,7 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
 
 
 def read_header(path: Path) -> Header:
-    """Read what a checkpoint says about itself, without its tensors.
+    """Read the header of a checkpoint, without its tensors.
 
     Raises:
         RequestError: there is no such file, or it is not a checkpoint of this program.
@@ -73,23 +73,28 @@ def load(path: Path) -> Checkpoint:
         try:
             tensors = {name: file.get_tensor(name) for name in shapes}
         except (SafetensorError, *_DAMAGE) as problem:
-            raise RequestError(f"{path.name} holds a tensor of an unknown kind.") from problem
+            raise RequestError(
+                "{file} holds a tensor of an unknown kind.", file=path.name
+            ) from problem
         meaning = json.loads(file.metadata()[_KEY])
     _check_values(path, header, tensors)
     if json.loads(sealed(meaning, tensors)) != meaning:
-        raise RequestError(f"{path.name} was altered after it was saved (its check sum differs).")
+        raise RequestError(
+            "{file} was altered after it was saved (its check sum differs).", file=path.name
+        )
     return Checkpoint(header=header, tensors=tensors)
 
 
 def _opened(path: Path) -> Any:
     if not path.is_file():
-        raise RequestError(f"There is no checkpoint at {path}.")
+        raise RequestError("There is no checkpoint at {path}.", path=path)
     try:
         return safe_open(path, framework="numpy")
     except (SafetensorError, OSError, ValueError) as problem:
         raise RequestError(
-            f"{path.name} is not a readable checkpoint (truncated, altered or another format):"
-            f" {brief(problem) or type(problem).__name__}."
+            "{file} is not a readable checkpoint (truncated, altered or another format): {reason}.",
+            file=path.name,
+            reason=brief(problem) or type(problem).__name__,
         ) from problem
 
 
@@ -113,16 +118,18 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         meaning = json.loads((metadata or {})[_KEY])
         schema = int(meaning["schema"])
     except _DAMAGE as problem:
-        raise RequestError(f"{path.name} was not written by TD3 Studio.") from problem
+        raise RequestError("{file} was not written by TD3 Studio.", file=path.name) from problem
     if schema > SCHEMA:
         raise RequestError(
-            f"{path.name} was written by a newer TD3 Studio (schema {schema}; this one reads"
-            f" {SCHEMA}). Update to open it."
+            "{file} was written by a newer TD3 Studio (schema {schema}; this one reads"
+            " {known}). Update to open it.",
+            file=path.name,
+            schema=schema,
+            known=SCHEMA,
         )
     try:
         config, tunables = make_settings({**meaning["config"], **meaning["tunables"]})
         return Header(
-            path=path,
             config=config,
             tunables=tunables,
             env=_env_info(meaning["env"]),
@@ -134,13 +141,15 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             numerics={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
-        raise RequestError(f"{path.name} has a damaged description: {brief(problem)}") from problem
+        raise RequestError(
+            "{file} has a damaged description: {reason}", file=path.name, reason=brief(problem)
+        ) from problem
 
 
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
-    # Refuses what is not plain arguments; nothing is made of them here.
+    # Refuses what is not plain arguments; no environment is made here.
     EnvChoice(info.env_id, info.args)
     for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
         if type(size) is not int or not 0 < size <= largest:
@@ -182,11 +191,15 @@ def _evaluation(values: dict[str, Any] | None) -> EvaluationResult | None:
 def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:
     for name, shape in (network_shapes(header) | statistics_shapes(header)).items():
         if name not in shapes:
-            raise RequestError(f"{path.name} lacks the tensor {name}.")
+            raise RequestError("{file} lacks the tensor {name}.", file=path.name, name=name)
         if shapes[name] != shape:
             found = shapes[name] if len(shapes[name]) < _MOST_SHOWN else "many dimensions"
             raise RequestError(
-                f"{path.name} holds {name} of shape {found}; its configuration says {shape}."
+                "{file} holds {name} of shape {found}; its configuration implies {shape}.",
+                file=path.name,
+                name=name,
+                found=found,
+                shape=shape,
             )
 
 
@@ -196,11 +209,21 @@ def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
     for name, wanted in kinds.items():
         if tensors[name].dtype != wanted:
             found = tensors[name].dtype
-            raise RequestError(f"{path.name} holds {name} as {found}, not {wanted}.")
+            raise RequestError(
+                "{file} holds {name} as {found}, not {wanted}.",
+                file=path.name,
+                name=name,
+                found=found,
+                wanted=wanted,
+            )
         if not np.isfinite(tensors[name]).all():
-            raise RequestError(f"{path.name} holds {name} with values that are not numbers.")
+            raise RequestError(
+                "{file} holds {name} with values that are not numbers.", file=path.name, name=name
+            )
     if header.config.normalize_observations and not Normaliser.possible(tensors):
-        raise RequestError(f"{path.name} holds statistics of observations that there cannot be.")
+        raise RequestError(
+            "{file} holds statistics of observations that are impossible.", file=path.name
+        )
 
 
 def sealed(meaning: dict[str, Any], tensors: Arrays) -> str:

@@ -1,7 +1,6 @@
-"""What a checkpoint says about itself, and its tensors."""
+"""What a checkpoint is: a header and tensors."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,37 +14,36 @@ from td3core.inference.policy import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """How far a run had come."""
+    """How far a run has got."""
 
     env_steps: int = 0
     updates: int = 0
     episodes: int = 0
     exploration_noise: float = 0.0
     stored: int = 0
-    """Transitions ever put into the replay buffer."""
+    """Transitions ever added to the replay buffer."""
     changes: int = 0
     """Live changes that took effect at this very step."""
     no_updates_until: int = 0
-    """Nothing is learnt before this step, where the replay buffer had to be filled again."""
+    """No updates before this step, where the replay buffer has to be filled again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a checkpoint says about itself; cheap to read."""
+    """What a checkpoint knows about itself; cheap to read."""
 
-    path: Path
     config: RunConfig
     tunables: Tunables
     env: EnvInfo
     counters: Counters
     evaluation: EvaluationResult | None
     complete: bool
-    """False for an exported agent: only its networks, without what training on would need."""
+    """False for an exported agent: only its networks, without what resuming needs."""
     created: str
     wall_s: float = 0.0
-    """Seconds the run had been going, pauses included, in all processes that took part."""
+    """Wall time of the run in all processes that took part, pauses included."""
     numerics: dict[str, str] = field(default_factory=dict)
-    """What the last bits of a result depend on: version of torch, processor, threads, products."""
+    """What the last bits of a result depend on: torch, processor, threads, matrix product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +54,7 @@ class Checkpoint:
     tensors: dict[str, NDArray[Any]]
 
     def policy(self) -> Policy:
-        """Return the acting side of the saved agent."""
+        """Return the saved actor."""
         config, normaliser = self.header.config, None
         if config.normalize_observations:
             normaliser = Normaliser.from_tensors(self.tensors, self.header.env.obs_dim)

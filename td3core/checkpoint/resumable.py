@@ -1,6 +1,6 @@
-"""Does a checkpoint hold all that a run goes on from, and does that make sense?
+"""Does a checkpoint hold everything a run resumes from, and is it consistent?
 
-Asked before anything is begun: what a damaged or forged file says must not surprise a run later.
+Checked before anything starts: a damaged or forged file must not surprise a run later.
 """
 
 from typing import Any
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError
-from td3core.protocol.events import METRICS
 
 _MOST_SHOWN = 9
+_OLD_SUMS = "tally.sums"
+"""Version 0.1 keeps the sums of all its six metrics in one tensor."""
+
 _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
 
@@ -20,47 +22,61 @@ Array = NDArray[Any]
 Kind = tuple[tuple[int, ...], str]
 
 
-def require_resumable(saved: Checkpoint) -> None:
-    """Refuse a checkpoint that a run could not go on from.
+def require_resumable(name: str, saved: Checkpoint) -> None:
+    """Refuse a checkpoint that a run could not resume from; ``name`` is that of its file.
 
     Raises:
         RequestError: it holds only networks, or its state is not that of a run.
     """
-    name, counters = saved.header.path.name, saved.header.counters
+    counters = saved.header.counters
     if not saved.header.complete:
-        raise RequestError(f"{name} holds an exported agent: it can act, but not learn on.")
+        raise RequestError(
+            "{name} holds an exported agent: it can act, but not continue training.", name=name
+        )
     if "episodes.numbers" not in saved.tensors:
-        raise RequestError(f"{name} was saved by a TD3 Studio that could not go on from it.")
+        raise RequestError("{name} was saved by a version that could not resume it.", name=name)
     for what, (shape, dtype) in _state_kinds(saved).items():
         found = saved.tensors.get(what)
         if found is None:
-            raise RequestError(f"{name} lacks the tensor {what}.")
+            raise RequestError("{name} lacks the tensor {tensor}.", name=name, tensor=what)
         if found.shape != shape or found.dtype != dtype:
-            as_found = found.shape if found.ndim < _MOST_SHOWN else "many dimensions"
             raise RequestError(
-                f"{name} holds {what} as {found.dtype} of shape {as_found}, not as {dtype} of"
-                f" shape {shape}."
+                "{name} holds {tensor} as {dtype} of shape {shape}, not as {wanted} of shape"
+                " {wanted_shape}.",
+                name=name,
+                tensor=what,
+                dtype=found.dtype,
+                shape=found.shape if found.ndim < _MOST_SHOWN else "many dimensions",
+                wanted=dtype,
+                wanted_shape=shape,
             )
         if not np.isfinite(found).all():
-            raise RequestError(f"{name} holds {what} with values that are not numbers.")
-    if not (_counted_right(saved) and _drawn_right(saved)):
+            raise RequestError(
+                "{name} holds {tensor} with values that are not numbers.", name=name, tensor=what
+            )
+    if not (_consistent_counters(saved) and _consistent_generators(saved)):
         raise RequestError(
-            f"{name} does not make sense: its counters, episodes and generators do not fit"
-            f" together at step {counters.env_steps}."
+            "{name} is inconsistent: its counters, episodes and generators do not fit together at"
+            " step {step}.",
+            name=name,
+            step=counters.env_steps,
         )
 
 
 def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
-    """Return shape and dtype of all that a run takes back, beside networks and statistics."""
+    """Return shape and dtype of everything a run restores besides networks and statistics."""
     env, config = saved.header.env, saved.header.config
     kinds: dict[str, Kind] = {
-        "tally.sums": ((len(METRICS),), "float64"),
         "tally.counts": ((2,), "int64"),
         "episodes.numbers": ((config.num_envs, 5), "float64"),
         "episodes.obs": ((config.num_envs, env.obs_dim), "float32"),
         "generator.smoothing": ((6,), "uint64"),
         "generator.replay": ((6,), "uint64"),
     }
+    # Which quantities are measured differs between versions.
+    kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
+    if _OLD_SUMS in saved.tensors:
+        kinds[_OLD_SUMS] = ((6,), "float64")
     if "episodes.actions" in saved.tensors:
         kinds["episodes.actions"] = ((config.num_envs, env.act_dim), "float32")
     for slot in range(config.num_envs):
@@ -79,8 +95,12 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     return kinds
 
 
-def _counted_right(saved: Checkpoint) -> bool:
-    """Say whether the counters and the places of the episodes could be those of a run."""
+def _is_sum(name: str) -> bool:
+    return name.startswith("tally.") and name not in ("tally.counts", _OLD_SUMS)
+
+
+def _consistent_counters(saved: Checkpoint) -> bool:
+    """Return whether counters and positions of the episodes could be those of a run."""
     counters, tensors = saved.header.counters, saved.tensors
     counts = (counters.updates, counters.episodes, counters.no_updates_until, counters.changes)
     if max(counters.env_steps, *counts) > _LARGEST or counters.stored > counters.env_steps:
@@ -95,15 +115,15 @@ def _counted_right(saved: Checkpoint) -> bool:
     return bool(0 <= tallied.min() <= tallied.max() <= counters.updates and 0.0 <= noise <= 2.0)
 
 
-def _drawn_right(saved: Checkpoint) -> bool:
-    """Say whether generators, moments and actions could be those of a run."""
+def _consistent_generators(saved: Checkpoint) -> bool:
+    """Return whether generators, moments and actions could be those of a run."""
     tensors = saved.tensors
     if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
         return False
     generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False
-    # With an even increment PCG64 may say the same number for ever, and a draw would never end.
+    # With an even increment PCG64 may repeat one number for ever, and a draw would never end.
     if (generators[:, 3] % 2 == 0).any():
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]

@@ -1,4 +1,4 @@
-"""Tells a run's story on a terminal: a progress bar, and a line for what is worth keeping."""
+"""Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from types import TracebackType
 from typing import Self
@@ -11,7 +11,7 @@ from td3core.protocol import events, wording
 
 
 class ProgressReporter:
-    """A ``report`` for :func:`td3core.training.launch.train` that writes to a console."""
+    """A ``report`` for :func:`td3core.training.launch.train` that writes to ``console``."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -23,7 +23,7 @@ class ProgressReporter:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            # A log file has no use for a moving bar.
+            # A log file cannot show a moving bar.
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
@@ -45,12 +45,14 @@ class ProgressReporter:
         match event:
             case events.Started():
                 self._bar.update(self._task, total=event.config.steps)
-                self._say(f"Run {event.run}")
+                self._print(f"Run {event.run}")
                 if event.env_steps:
-                    self._say(f"going on from step {event.env_steps:,}")
+                    self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeated_steps:
-                    self._say(wording.repeated_steps(event))
-                self._say(f"{event.device} × {event.threads}, products by {event.products}")
+                    self._print(wording.repeated_steps(event))
+                self._print(
+                    f"{event.device} × {event.threads}, matrix products by {event.products}"
+                )
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -62,17 +64,17 @@ class ProgressReporter:
                 best = "  best so far" if event.is_best else ""
                 reached = f", {wording.success(event)}" if event.success is not None else ""
                 result = f"{event.mean:9.2f} ± {event.std:.2f}{reached}"
-                self._say(f"step {event.env_steps:>9,}  return {result}{best}")
+                self._print(f"step {event.env_steps:>9,}  return {result}{best}")
             case events.Warned():
-                self._say(f"Warning: {event.message}")
+                self._print(f"Warning: {event.message}")
             case events.Ended():
                 word = wording.ending(event)
-                self._say(
+                self._print(
                     f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"
                 )
             case _:
                 pass
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(escape(text), soft_wrap=True)

@@ -1,7 +1,8 @@
-"""What a run is told: a thread-safe, latest-wins slot that the run reads at a step boundary."""
+"""What a run is asked: a thread-safe, latest-wins slot that it reads at step boundaries."""
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from td3core.config import Tunables
@@ -9,7 +10,7 @@ from td3core.config import Tunables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
-    """Everything asked since the run last looked."""
+    """Everything requested since the run last took its requests."""
 
     tunables: Tunables | None
     revision: int
@@ -30,8 +31,11 @@ class Control:
     _BETWEEN_YIELDS_S = 1e-3
 
     def __init__(self, *, shares_interpreter: bool = False) -> None:
-        """``shares_interpreter``: another thread, a window say, needs its turns of Python too."""
+        """``shares_interpreter``: another thread, such as a window's, needs the GIL as well."""
         self.has_requests = False
+        self.boundary_hook: Callable[[int], None] | None = None
+        """Called by the run at each step boundary with the steps taken so far, in its thread; it
+        may make requests, which the run then handles before the next step."""
         self._shares_interpreter = shares_interpreter
         self._yielded_at = 0.0
         self._changed = threading.Condition()
@@ -41,8 +45,20 @@ class Control:
         self._pause = False
         self._stop = False
 
+    @classmethod
+    def stopping_at(cls, env_steps: int) -> "Control":
+        """Return a control that stops its run at this step, or at the first boundary after it."""
+        control = cls()
+
+        def stop_when_reached(reached: int) -> None:
+            if reached >= env_steps:
+                control.stop()
+
+        control.boundary_hook = stop_when_reached
+        return control
+
     def tune(self, tunables: Tunables) -> int:
-        """Ask for new live settings; return the revision the run will acknowledge."""
+        """Request new live settings; return the revision that the run will acknowledge."""
         with self._changed:
             self._tunables = tunables
             self._revision += 1
@@ -50,41 +66,41 @@ class Control:
             return self._revision
 
     def pause(self) -> None:
-        """Ask the run to stop stepping until :meth:`resume`."""
+        """Request a pause until :meth:`resume`."""
         with self._changed:
             self._pause = True
             self._wake()
 
     def resume(self) -> None:
-        """Let a paused run go on."""
+        """Let a paused run continue."""
         with self._changed:
             self._pause = False
             self._wake()
 
     def save(self) -> None:
-        """Ask for a checkpoint at the next step boundary."""
+        """Request a checkpoint at the next step boundary."""
         with self._changed:
             self._save = True
             self._wake()
 
     def stop(self) -> None:
-        """Ask the run to save and end; this also ends a pause."""
+        """Request the run to save and end; this also ends a pause."""
         with self._changed:
             self._stop = True
             self._wake()
 
     @property
     def stopping(self) -> bool:
-        """True once a stop was asked for; readable from any thread."""
+        """True once a stop was requested; readable from any thread."""
         return self._stop
 
     def yield_gil(self) -> None:
-        """Let other threads have the interpreter now and then. For the run only.
+        """Give other threads the GIL now and then. For the run only.
 
-        Python's own turn-taking fails a waiting thread when the running one lets go of the lock and
-        takes it back all the time, as each call into Box2D does: the one that waits is woken, comes
-        too late, and starts to wait anew (seen: a window without a turn for 1.5 s). A real pause
-        from time to time is long enough to be used.
+        Python's switch interval fails a waiting thread when the running one releases and retakes
+        the GIL all the time, as each call into Box2D does: the waiting thread is woken, comes too
+        late, and starts to wait again (seen: a window without a turn for 1.5 s). A short sleep from
+        time to time ends that.
         """
         if self._shares_interpreter:
             now = time.perf_counter()
@@ -93,7 +109,7 @@ class Control:
                 self._yielded_at = now
 
     def take_requests(self) -> Requests:
-        """Collect what was asked since the last call. For the run only."""
+        """Return what was requested since the last call. For the run only."""
         with self._changed:
             requests = Requests(
                 tunables=self._tunables,
@@ -106,7 +122,7 @@ class Control:
             return requests
 
     def wait(self) -> None:
-        """Sleep until something new is asked. For the run only."""
+        """Sleep until the next request. For the run only."""
         with self._changed:
             self._changed.wait_for(lambda: self.has_requests)
 

@@ -1,7 +1,7 @@
-"""What a run says while it runs: small frozen values, closed into one union.
+"""What a run reports: small frozen values, closed into one union.
 
-Only numbers, text, tuples, paths and read-only NumPy arrays travel in them, so a window can show
-them without importing torch.
+They hold only numbers, text, tuples, paths and read-only NumPy arrays, so a window can show them
+without importing torch.
 """
 
 from dataclasses import dataclass
@@ -10,31 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
+from td3core.errors import Message
 from td3core.evaluation.result import success_of
 
 
 class Phase(StrEnum):
-    """What a living run is doing."""
+    """What a running run is doing."""
 
     WARM_UP = "warm-up"
     LEARNING = "learning"
     EVALUATING = "evaluating"
     PAUSED = "paused"
-
-
-METRICS = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
-"""What is measured of the updates."""
-
-TRAINING_COLUMNS = ("env_steps", "updates", *METRICS)
-"""Columns of :attr:`Progress.training` and of ``training.csv`` (which adds the time).
-
-Each row is a mean over the updates of :data:`td3core.training.trainer.LOG_STEPS` environment steps.
-``q1``, ``q2`` and ``target`` are means over the batch; with one critic ``q2`` and ``critic2_loss``
-are NaN; so is ``actor_loss`` where the delay left the actor alone.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +37,22 @@ class Started:
     device: str
     threads: int
     products: str
-    """The library that multiplies matrices (see :mod:`td3core.algorithm.matmul`)."""
+    """The matrix product in use (see :mod:`td3core.algorithm.matmul`)."""
     reward_threshold: float | None = None
-    """The return from which the environment counts as solved, if it names one."""
+    """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
-    """Steps on record after ``env_steps``, without a checkpoint: they are taken again."""
+    """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeEnded:
-    """One training episode is over; ``env_steps`` is the step it ended on."""
+    """One training episode ended, at step ``env_steps``."""
 
     episode: int
     env_steps: int
     episode_return: float
     shaped_return: float
-    """The sum of what the agent learnt from (see ``reward_scale`` and ``reward_floor``)."""
+    """The sum of the rewards the agent learns from (see ``reward_scale``, ``reward_floor``)."""
     length: int
     terminated: bool
 
@@ -78,12 +67,13 @@ class Progress:
     episodes: int
     steps_per_s: float
     wall_s: float
-    """Seconds the run has been going, pauses and the processes before this one included."""
+    """Wall time of the run in all processes that took part, pauses included."""
     exploration_noise: float
     revision: int
     tunables: Tunables
-    training: NDArray[np.float64]
-    """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only."""
+    training: Doubles
+    """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only: means over the
+    updates of an interval (see :mod:`td3core.protocol.metrics`)."""
     ended: tuple[EpisodeEnded, ...] = ()
 
 
@@ -156,10 +146,10 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
-    """Something is amiss, yet the run goes on (a full disk, an odd environment)."""
+    """Something is wrong, but the run continues (a full disk, an odd environment)."""
 
     env_steps: int
-    message: str
+    message: Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +162,9 @@ class Ended:
     updates: int
     episodes: int
     wall_s: float
-    """Seconds of the whole run, as in :class:`Progress`."""
+    """As in :class:`Progress`."""
     steps_per_s: float
-    """Of this process, since its warm-up."""
+    """In this process, since the warm-up."""
     last_eval_return: float | None
     best_eval_return: float | None
     best_checkpoint: Path | None
@@ -183,17 +173,17 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The run could not go on. ``message`` is a plain sentence."""
+    """The run could not continue. ``message`` is a plain sentence."""
 
-    message: str
+    message: Message
     details: str
-    """The traceback of what nobody foresaw, or of what an environment raised; else empty."""
+    """The traceback of an unexpected error or of what an environment raised; else empty."""
     ending: Ended | None = None
-    """How far the run came; ``None`` if it never started."""
+    """How far the run got; ``None`` if it never started."""
     request: bool = False
     """True if the request was wrong and nothing was started."""
     diverged: bool = False
-    """True if a number blew up: ``message`` says which and when, and the weights were not saved."""
+    """True if a number became NaN or infinite: ``message`` names it; the weights were not saved."""
 
     @property
     def env_steps(self) -> int:
@@ -207,7 +197,7 @@ class Failed:
 
     @property
     def last_checkpoint(self) -> Path | None:
-        """The agent as it was, if it was worth saving."""
+        """The last saved agent, if there is one."""
         return self.ending.last_checkpoint if self.ending else None
 
 

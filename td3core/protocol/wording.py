@@ -1,26 +1,34 @@
 """Events in words, for the terminal and the window alike."""
 
+from td3core.errors import Message
 from td3core.protocol.events import Ended, Evaluated, Started
 
 
-def repeated_steps(event: Started) -> str:
-    """Name the steps on record that a resumed run takes again; empty without any."""
-    count = event.repeated_steps
+def repeated_steps(event: Started) -> Message:
+    """Return which steps on record a resumed run takes again; empty without any."""
+    count, step = event.repeated_steps, event.env_steps
     if not count:
-        return ""
-    steps = "1 step" if count == 1 else f"{count:,} steps"
-    if not event.env_steps:
-        return f"Repeating {steps}: the run had no checkpoint yet"
-    return f"Repeating {steps} recorded after the checkpoint at step {event.env_steps:,}"
+        return Message("")
+    if not step:
+        return Message("Repeating all {count:,} recorded steps: no checkpoint exists", count=count)
+    if count == 1:
+        return Message("Repeating 1 step recorded after the checkpoint at step {step:,}", step=step)
+    return Message(
+        "Repeating {count:,} steps recorded after the checkpoint at step {step:,}",
+        count=count,
+        step=step,
+    )
 
 
-def success(event: Evaluated) -> str:
+def success(event: Evaluated) -> Message:
     """Return the share of episodes that reach the threshold; empty if there is none."""
     if event.success is None:
-        return ""
-    return f"{event.success:.0%} reach {event.reward_threshold:g}"
+        return Message("")
+    return Message(
+        "{share:.0%} reach {threshold:g}", share=event.success, threshold=event.reward_threshold
+    )
 
 
-def ending(event: Ended) -> str:
+def ending(event: Ended) -> Message:
     """Return how a run ended that did not fail."""
-    return "finished" if event.stopped == "finished" else "stopped and saved"
+    return Message("finished" if event.stopped == "finished" else "stopped and saved")

@@ -1,20 +1,23 @@
-"""A new run out of a checkpoint of another: everything it knew, with other settings."""
+"""A new run out of a checkpoint of another: all its state, with other settings."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from td3core.checkpoint import Checkpoint, Header
+from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.runs.metadata import Parent
-from td3core.runs.resumption import FIXED_BY_CHECKPOINT as FIXED_BY_CHECKPOINT
-from td3core.runs.resumption import differing, load_complete
+from td3core.runs.resumption import ResumePoint, differing, load_complete
 
 
-def branch_settings(header: Header, values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
-    """Return the settings of a branch: a checkpoint's own, after some changes. Reads no file.
+def branch_settings(
+    path: Path, header: Header, values: Mapping[str, Any]
+) -> tuple[RunConfig, Tunables]:
+    """Return the settings of a branch: those of a checkpoint with the changes in ``values``.
+
+    Reads no file: ``path`` only names the checkpoint that ``header`` was read from.
 
     Raises:
         RequestError: a setting cannot change or is out of range.
@@ -23,39 +26,46 @@ def branch_settings(header: Header, values: Mapping[str, Any]) -> tuple[RunConfi
     config, tunables = make_settings({**before, **values})
     for name in differing(config, header.config):
         raise RequestError(
-            f"{name} cannot change in a branch; it is {before[name]}, as in {header.path.name}."
+            "{name} cannot change in a branch; it is {value}, as in {checkpoint}.",
+            name=name,
+            value=before[name],
+            checkpoint=path.name,
         )
     reached = header.counters.env_steps
     if config.steps <= reached:
         raise RequestError(
-            f"steps cannot be {config.steps} in a branch of step {reached}; it counts from the"
-            " first step of the parent."
+            "steps cannot be {steps} in a branch of step {reached}; it counts from the first step"
+            " of the parent.",
+            steps=config.steps,
+            reached=reached,
         )
     return config, tunables
 
 
-def prepare_branch(path: Path, values: Mapping[str, Any]) -> tuple[Checkpoint, RunConfig, Tunables]:
-    """Return a checkpoint to branch from, and its settings after some changes.
+def prepare_branch(
+    path: Path, values: Mapping[str, Any]
+) -> tuple[ResumePoint, RunConfig, Tunables]:
+    """Return a checkpoint to branch from, and its settings after the changes in ``values``.
 
     Raises:
         RequestError: the file will not do, or a setting cannot change or is out of range.
     """
     saved = load_complete(path)
-    config, tunables = branch_settings(saved.header, values)
+    config, tunables = branch_settings(path, saved.header, values)
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
         counters = replace(saved.header.counters, exploration_noise=tunables.exploration_noise)
         saved = replace(saved, header=replace(saved.header, counters=counters))
-    return saved, config, tunables
+    return ResumePoint(path=path, saved=saved, origin="branch"), config, tunables
 
 
-def parent_of(saved: Checkpoint) -> Parent:
-    """Return what a branch says of its origin."""
-    path = saved.header.path
+def parent_of(point: ResumePoint) -> Parent:
+    """Return what a branch records of its origin."""
+    path = point.path
     # A checkpoint lies in its run's folder of checkpoints, or stands alone.
     run = path.parent.parent.name if path.parent.name == "checkpoints" else path.parent.name
-    return Parent(run=run, checkpoint=path.name, env_steps=saved.header.counters.env_steps)
+    return Parent(run=run, checkpoint=path.name, env_steps=point.env_steps)
 
 
 def buffer_file_of(path: Path) -> Path:
-    """Return where the replay buffer of a checkpoint's run lies, if it has been kept."""
+    """Return where the replay buffer of a checkpoint's run lies, if it was kept."""
     return path.parent.parent / "replay.f32"

@@ -1,20 +1,14 @@
-"""The run directory: what a run leaves on disk, and how it is found again."""
+"""The run directory: what a run keeps on disk."""
 
 import contextlib
 import json
-import os
-import platform
-import re
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import tomli_w
 
 from td3core.checkpoint import SUFFIX
@@ -22,12 +16,13 @@ from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, brief
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.events import TRAINING_COLUMNS
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import journal, metadata
 from td3core.runs.metadata import Ending, Parent, RunLabel
+from td3core.runs.new_run import describe, new_folder
 from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
 from td3core.system import files
-from td3core.system.files import GrowingFile, make_folder, sync_folder, write_atomically
+from td3core.system.files import GrowingFile, make_folder, write_atomically
 from td3core.system.timestamp import now
 
 EPISODE_COLUMNS = (
@@ -42,14 +37,8 @@ EVALUATION_COLUMNS = (
 it has none."""
 
 
-def default_runs_dir() -> Path:
-    """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
-    chosen = os.environ.get("TD3_STUDIO_RUNS")
-    return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
-
-
 TABLES = ("episodes", "training", "evaluations")
-_WAITING = "evaluating_"
+_PENDING = "evaluating_"
 
 
 def step_checkpoint(run: Path, env_steps: int) -> Path:
@@ -93,16 +82,18 @@ class RunDirectory:
         """
         created = now()
         try:
-            run = cls(_new_folder(runs_dir, config), config, tunables, created, parent)
+            run = cls(new_folder(runs_dir, config), config, tunables, created, parent)
             run.checkpoints.mkdir()
-            description = _description(config, tunables, created)
+            description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)
             text = tomli_w.dumps(description)
             write_atomically(run.path / "run.toml", text.encode())
         except OSError as problem:
             raise RequestError(
-                f"The runs folder {runs_dir} cannot be written: {problem.strerror or problem}."
+                "The runs folder {runs_dir} cannot be written: {reason}.",
+                runs_dir=runs_dir,
+                reason=problem.strerror or problem,
             ) from problem
         return run
 
@@ -122,10 +113,10 @@ class RunDirectory:
             parent = metadata.parse_parent(found.get("parent"))
             return cls(path, config, tunables, str(found["created"]), parent)
         except FileNotFoundError as problem:
-            raise RequestError(f"{path} is not a run: it holds no run.toml.") from problem
+            raise RequestError("{path} is not a run: it holds no run.toml.", path=path) from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
             raise RequestError(
-                f"{path.name}/run.toml cannot be read: {brief(problem)}"
+                "{file}/run.toml cannot be read: {reason}", file=path.name, reason=brief(problem)
             ) from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:
@@ -134,7 +125,7 @@ class RunDirectory:
 
     @property
     def journal_file(self) -> Path:
-        """Everything a person did to the run, one line each (see :mod:`td3core.runs.journal`)."""
+        """What the user did to the run, one entry per line (see :mod:`td3core.runs.journal`)."""
         return self.path / "journal.jsonl"
 
     def note(self, entry: dict[str, Any]) -> None:
@@ -142,7 +133,7 @@ class RunDirectory:
         self._journal.append(json.dumps(entry) + "\n")
 
     def sync_journal(self) -> None:
-        """See to it that what has been noted survives a power failure.
+        """Flush the journal to disk: it survives a power failure.
 
         Raises:
             OSError: it cannot be written.
@@ -150,10 +141,10 @@ class RunDirectory:
         self._journal.sync()
 
     def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
-        """Drop all rows of the tables after this step: those of a future that did not come.
+        """Drop all rows of the tables after this step.
 
-        ``unlogged``: also a row of training statistics at this very step. A run that ended wrote
-        it of fewer updates than a row is made of, and they are ``unlogged`` once it goes on.
+        ``unlogged``: also a row of training statistics at this very step. A run that ended wrote it
+        for fewer updates than usual; once resumed, they become part of a whole row.
 
         Raises:
             OSError: a table cannot be written; it is as it was.
@@ -165,7 +156,7 @@ class RunDirectory:
                 keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
 
     def steps_on_record(self) -> int:
-        """Return the furthest step that the tables or the run's ending tell of."""
+        """Return the furthest step in the tables or in the run's ending."""
         rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
         ending = self.ending()
         reached = ending.env_steps if ending else 0
@@ -194,12 +185,13 @@ class RunDirectory:
             # It would be found without what it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
             raise RequestError(
-                f"The replay buffer of {other.parent.name} cannot be copied:"
-                f" {problem.strerror or problem}."
+                "The replay buffer of {run} cannot be copied: {reason}.",
+                run=other.parent.name,
+                reason=problem.strerror or problem,
             ) from problem
 
     def prepare_resume(self, env_steps: int, *, unlogged: bool = False) -> None:
-        """Make the run's files those of a run that goes on after this step (see :meth:`rewind`).
+        """Bring the run's files to this step, to resume from it (see :meth:`rewind`).
 
         Raises:
             RequestError: the folder cannot be written.
@@ -215,7 +207,9 @@ class RunDirectory:
             self._sweep(env_steps)
         except OSError as problem:
             raise RequestError(
-                f"{self.path} cannot be written: {problem.strerror or problem}."
+                "{path} cannot be written: {reason}.",
+                path=self.path,
+                reason=problem.strerror or problem,
             ) from problem
 
     def _sweep(self, env_steps: int) -> None:
@@ -239,8 +233,8 @@ class RunDirectory:
         """Return how the run ended, ``None`` if that is not on record."""
         return metadata.read_ending(self.path)
 
-    def notes(self) -> RunLabel:
-        """Return the name and the note that a person gave the run."""
+    def label(self) -> RunLabel:
+        """Return the name and note that the user gave the run."""
         return metadata.read_label(self.path)
 
     def journal(self) -> list[dict[str, Any]]:
@@ -252,12 +246,12 @@ class RunDirectory:
         return step_checkpoint(self.path, env_steps)
 
     def pending_checkpoint(self, env_steps: int) -> Path:
-        """Return the path of an agent that waits for its evaluation; not one of :meth:`saved`."""
-        return self.checkpoints / f"{_WAITING}{env_steps:09d}{SUFFIX}"
+        """Return the path of an agent whose evaluation is pending; not one of :meth:`saved`."""
+        return self.checkpoints / f"{_PENDING}{env_steps:09d}{SUFFIX}"
 
     def pending(self) -> list[Path]:
-        """Return the agents whose evaluation is still out, by step."""
-        return sorted(self.checkpoints.glob(f"{_WAITING}*{SUFFIX}"))
+        """Return the agents whose evaluation is pending, by step."""
+        return sorted(self.checkpoints.glob(f"{_PENDING}*{SUFFIX}"))
 
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""
@@ -276,7 +270,7 @@ class RunDirectory:
         return found
 
     def evaluation_at(self, env_steps: int) -> EvaluationResult | None:
-        """Return the evaluation on record for this step, if there is a sound one."""
+        """Return the evaluation on record for this step, if there is one."""
         for row in read_table(self.path / "evaluations.csv"):
             with contextlib.suppress(KeyError, ValueError):
                 if int(row["env_steps"]) == env_steps:
@@ -289,45 +283,3 @@ class RunDirectory:
 def training_columns() -> tuple[str, ...]:
     """Return the columns of ``training.csv``."""
     return (*TRAINING_COLUMNS, "time_s")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of everything a result depends on."""
-    found = {"python": platform.python_version()}
-    for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _description(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
-    machine = {
-        "system": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count() or 1,
-    }
-    return {
-        "schema": SCHEMA,
-        "created": created,
-        "config": to_dict(config),
-        "tunables": to_dict(tunables),
-        "versions": versions(),
-        "machine": machine,
-    }
-
-
-def _new_folder(runs_dir: Path, config: RunConfig) -> Path:
-    """Make a folder named after environment, seed and local time that did not exist before."""
-    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
-    stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
-    make_folder(runs_dir)
-    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
-        try:
-            (runs_dir / (stem + suffix)).mkdir()
-        except FileExistsError:
-            continue
-        sync_folder(runs_dir)
-        return runs_dir / (stem + suffix)
-    raise FileExistsError(f"too many runs called {stem}")

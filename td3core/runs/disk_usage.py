@@ -1,4 +1,4 @@
-"""What a run takes on disk: foretold from its settings, and measured."""
+"""What a run takes on disk: estimated from its settings, and measured."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
 from td3core.config import RunConfig
 
 _COPIES = 4
-"""Of each weight: the learnt one, its target, and two moments of its optimiser."""
+"""Of each weight: online, target, and two moments of Adam."""
 
 
 def buffer_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
@@ -36,7 +36,7 @@ def checkpoint_count(config: RunConfig) -> int:
 
 
 def free_bytes(folder: Path) -> int | None:
-    """Return the room left where a folder lies or would be made; None if that cannot be told."""
+    """Return the free space where a folder lies or would be made; None if that is unknown."""
     for existing in (folder.absolute(), *folder.absolute().parents):
         if existing.is_dir():
             try:

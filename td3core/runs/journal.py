@@ -1,4 +1,4 @@
-"""The journal of a run: what a person did to it while it learnt, and when.
+"""The journal of a run: what the user did to it while it trained, and when.
 
 One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
 anything else has ``step``, ``event`` (``pause``, ``save``, ``resume``, ``branch``) and ``time``. A
@@ -17,7 +17,7 @@ from td3core.errors import RequestError
 from td3core.system.files import write_atomically
 
 MOST_BYTES = 64 * 2**20
-"""A longer journal was not written by a person."""
+"""No user makes a longer journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def changes_of(entries: Iterable[dict[str, Any]]) -> list[Change]:
 
 
 def mend(path: Path) -> None:
-    """Drop a last line torn by a crash: what is appended has to begin a line of its own.
+    """Drop a last line torn by a crash: the next entry must start on a line of its own.
 
     Raises:
         OSError: the file cannot be written.
@@ -70,7 +70,7 @@ def forget(path: Path, names: Iterable[str], env_steps: int) -> None:
 
 
 def parse(line: str) -> dict[str, Any] | None:
-    """Return what a line says, ``None`` if no run wrote it."""
+    """Return the entry of a line, ``None`` if no run wrote it."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The runs of a folder: which there are, and what has become of each."""
+"""The runs of a folder and the state of each."""
 
 import contextlib
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class RunSummary:
     """Why it failed, if it did."""
     parent: Parent | None
     name: str
-    """What a person calls it; empty without such a name."""
+    """The name the user gave it; empty without one."""
     note: str
 
 
@@ -71,8 +71,8 @@ def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
 
 
 def summarise(run: RunDirectory) -> RunSummary:
-    """Say what has become of a run, from its records and the ends of its tables."""
-    ending, notes = run.ending(), run.notes()
+    """Summarise a run from its records and the ends of its tables."""
+    ending, label = run.ending(), run.label()
     state = _state(run, ending)
     evaluations = np.empty((0, 2))
     # The record of an ending holds the figures, unless the run was resumed since.
@@ -104,13 +104,13 @@ def summarise(run: RunDirectory) -> RunSummary:
         wall_s=wall_s,
         message=ending.message if ending else "",
         parent=run.parent,
-        name=notes.name,
-        note=notes.note,
+        name=label.name,
+        note=label.note,
     )
 
 
 def _steps_saved(run: RunDirectory) -> int:
-    """Return the furthest step with a checkpoint: by their names, and by what the last one says."""
+    """Return the furthest step with a checkpoint, by file names and by the header of ``last``."""
     names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
     reached = [int(name) for name in names if name.isdecimal()]
     return max(_steps_of_last(run), *reached, 0)

@@ -1,7 +1,7 @@
 """One process at a time writes to a run.
 
 The lock itself is one of the operating system's, on ``RUN/lock``: whatever becomes of the process
-that holds it, the kernel lets go of it, so there are no stale locks to guess about. Beside it,
+that holds it, the kernel releases it, so there are no stale locks to guess about. Next to it,
 ``RUN/lock.json`` says who holds it; it is read only to name that process, never to decide. A record
 without a living lock is what a process leaves behind that was killed.
 """
@@ -21,12 +21,12 @@ from td3core.system.files import write_atomically
 from td3core.system.timestamp import now
 
 _PATIENCE_S = 0.5
-"""Someone who only looks who holds a lock takes it for less than a millisecond."""
+"""A process that only looks who holds a lock takes it for less than a millisecond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The process that holds a run, as far as it has said who it is."""
+    """The process that holds a run, as far as it is known."""
 
     pid: int = 0
     host: str = ""
@@ -48,21 +48,27 @@ class RunLock:
         self._lock = FileLock(_lock_file(run), thread_local=False)
 
     def acquire(self) -> None:
-        """Take the lock and say who holds it.
+        """Take the lock and record who holds it.
 
         Raises:
             RequestError: a living process holds it, or the folder cannot be written.
         """
         if not self._run.is_dir():
-            raise RequestError(f"{self._run.name} cannot be locked: there is no such folder.")
+            raise RequestError(
+                "{run} cannot be locked: there is no such folder.", run=self._run.name
+            )
         try:
             self._lock.acquire(timeout=_PATIENCE_S, poll_interval=0.02)
         except Timeout as problem:
             who = _recorded(self._run) or Holder()
-            raise RequestError(f"{self._run.name} is locked by {who}.") from problem
+            raise RequestError(
+                "{run} is locked by {who}.", run=self._run.name, who=who
+            ) from problem
         except OSError as problem:
             raise RequestError(
-                f"{self._run.name} cannot be locked: {problem.strerror or problem}."
+                "{run} cannot be locked: {reason}.",
+                run=self._run.name,
+                reason=problem.strerror or problem,
             ) from problem
         me = Holder(pid=os.getpid(), host=platform.node(), since=now())
         # A full disk must not stop a run; it is locked all the same.
@@ -70,7 +76,7 @@ class RunLock:
             write_atomically(_record_file(self._run), json.dumps(asdict(me)).encode())
 
     def release(self) -> None:
-        """Give the lock back; nothing happens if it is not held."""
+        """Release the lock; nothing happens if it is not held."""
         if self._lock.is_locked:
             with contextlib.suppress(OSError):
                 _record_file(self._run).unlink(missing_ok=True)
@@ -102,7 +108,7 @@ def holder(run: Path) -> Holder | None:
     except Timeout:
         return _recorded(run) or Holder()
     except OSError:
-        return None  # Not ours to lock (a read-only folder), so nobody here can be writing to it.
+        return None  # A read-only folder, so no process here can be writing to it.
     lock.release()
     return None
 

@@ -1,4 +1,4 @@
-"""Small records in a run's folder: how it ended, what a person calls it, what it branched from.
+"""Small records in a run's folder: how it ended, its label, what it was branched from.
 
 Each is read with tolerance: a file that is missing, torn or altered is as if it had not been
 written, for a list of a thousand runs must not stop at one of them.
@@ -31,7 +31,7 @@ class RunStatus(StrEnum):
 
     @property
     def resumable(self) -> bool:
-        """True if steps are missing and nobody is taking them."""
+        """True if steps are missing and no process is taking them."""
         return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
 
 
@@ -58,7 +58,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLabel:
-    """What a person says of a run. The folder keeps its name, for scripts depend on that."""
+    """Name and note that the user gave a run. The folder keeps its name: scripts depend on it."""
 
     name: str = ""
     note: str = ""
@@ -115,7 +115,7 @@ def write_label(folder: Path, notes: RunLabel) -> None:
 
 
 def read_label(folder: Path) -> RunLabel:
-    """Return what a person has said of a run."""
+    """Return the label of a run; empty without one."""
     try:
         found = json.loads((folder / NOTES).read_text(encoding="utf-8"))
         return RunLabel(**{k: str(found[k]) for k in RunLabel.__slots__ if found.get(k)})
@@ -124,7 +124,7 @@ def read_label(folder: Path) -> RunLabel:
 
 
 def parse_parent(found: Any) -> Parent | None:
-    """Return what the ``[parent]`` table of a ``run.toml`` says, ``None`` if it makes no sense."""
+    """Return the parent that a ``run.toml`` names, ``None`` if the entry is damaged."""
     try:
         parent = Parent(
             run=str(found["run"]),
@@ -133,7 +133,7 @@ def parse_parent(found: Any) -> Parent | None:
         )
     except _DAMAGE:
         return None
-    # Names of files beside this one; a path could lead anywhere.
+    # Names of neighbouring files; a path could lead anywhere.
     plain = all(
         name not in ("", "..") and name == Path(name).name and not {"\0", "\\"} & set(name)
         for name in (parent.run, parent.checkpoint)

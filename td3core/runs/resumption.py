@@ -1,7 +1,7 @@
-"""What a run goes on from, and what it needs for that."""
+"""Which checkpoint a run resumes from, and what it needs for that."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from td3core import checkpoint
@@ -9,7 +9,7 @@ from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.resumable import require_resumable
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
-from td3core.errors import RequestError, brief
+from td3core.errors import Message, RequestError, brief
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -18,40 +18,75 @@ FIXED_BY_CHECKPOINT = (
     *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
 )
-"""Settings that what a checkpoint holds depends on."""
+"""Settings that shape the contents of a checkpoint."""
 
 
-def choose_checkpoint(run: RunDirectory) -> tuple[Checkpoint | None, tuple[str, ...]]:
-    """Return the newest checkpoint that a run can go on from, and what is to be said of others.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePoint:
+    """A checkpoint that a run continues from."""
 
-    ``None`` is a run that was interrupted before its first one: it begins anew, with the same seed
-    and so with the same steps.
+    path: Path
+    saved: Checkpoint
+    origin: str
+    """``resume`` or ``branch``, as the journal says it."""
+    deviations: tuple[Message, ...] = ()
+    """What will differ from a run that was never interrupted."""
+
+    @property
+    def env_steps(self) -> int:
+        """The step of the checkpoint."""
+        return self.saved.header.counters.env_steps
+
+    @property
+    def has_pending_metrics(self) -> bool:
+        """Whether it holds metrics of updates that no row of ``training.csv`` covers yet."""
+        return bool(self.saved.tensors["tally.counts"].any())
+
+
+def resume_point(run: RunDirectory) -> ResumePoint | None:
+    """Return the newest checkpoint that a run can resume from.
+
+    ``None`` is a run that was interrupted before its first checkpoint: it starts again, with the
+    same seed and so with the same steps.
 
     Raises:
-        RequestError: there are checkpoints, but not one of them will do.
+        RequestError: there are checkpoints, but a run can resume from none of them.
     """
     steps = [path for path in run.saved() if path not in (run.best, run.last)]
     candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
-    refusals: list[str] = []
+    refusals: list[Message] = []
     for path in candidates:
         try:
             saved = load_complete(path)
-            for name in differing(saved.header.config, run.config):
-                raise RequestError(
-                    f"{name} is {brief(getattr(run.config, name), 60)} in run.toml, but"
-                    f" {brief(getattr(saved.header.config, name), 60)} in {path.name}."
-                )
-            return saved, tuple(refusals)
+            _require_same_settings(run, path, saved)
         except RequestError as problem:
-            refusals.append(str(problem))
+            refusals.append(problem.message)
+        else:
+            return ResumePoint(path=path, saved=saved, origin="resume", deviations=tuple(refusals))
     if refusals:
-        raise RequestError(f"{run.path.name} cannot go on: {' '.join(refusals)}")
+        raise RequestError(
+            "{run} cannot be resumed: {reasons}", run=run.path.name, reasons=" ".join(refusals)
+        )
     if run.parent is not None:
         raise RequestError(
-            f"{run.path.name} was interrupted before it had taken over {run.parent.checkpoint} of"
-            f" {run.parent.run}; branch from that again."
+            "{run} was interrupted before it had copied {checkpoint} of {parent}; branch from that"
+            " again.",
+            run=run.path.name,
+            checkpoint=run.parent.checkpoint,
+            parent=run.parent.run,
         )
-    return None, ()
+    return None
+
+
+def _require_same_settings(run: RunDirectory, path: Path, saved: Checkpoint) -> None:
+    for name in differing(saved.header.config, run.config):
+        raise RequestError(
+            "{name} is {value} in run.toml, but {saved} in {checkpoint}.",
+            name=name,
+            value=brief(getattr(run.config, name), 60),
+            saved=brief(getattr(saved.header.config, name), 60),
+            checkpoint=path.name,
+        )
 
 
 def differing(one: RunConfig, other: RunConfig) -> Iterable[str]:
@@ -60,42 +95,48 @@ def differing(one: RunConfig, other: RunConfig) -> Iterable[str]:
 
 
 def load_complete(path: Path) -> Checkpoint:
-    """Read a checkpoint that holds everything a run needs to go on.
+    """Read a checkpoint that holds everything a run resumes from.
 
     Raises:
-        RequestError: it cannot be read, holds only the networks, or makes no sense.
+        RequestError: it cannot be read, holds only networks, or is inconsistent.
     """
     saved = checkpoint.load(path)
-    require_resumable(saved)
+    require_resumable(path.name, saved)
     return saved
 
 
-def with_total_steps(
-    run: RunDirectory, saved: Checkpoint | None, steps: int | None
-) -> RunDirectory:
-    """Return the run with another number of steps, if one is given.
+def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunDirectory:
+    """Return the run with another number of steps, if one is given; it has got to ``reached``.
 
     Raises:
-        RequestError: the run has come to its last step already.
+        RequestError: the run has no step left.
     """
+    name = run.path.name
     config = run.config if steps is None else replace(run.config, steps=steps)
     total = config.steps
-    reached = saved.header.counters.env_steps if saved else 0
     ending = run.ending()
-    # One that was killed in its last evaluation has come to its last step, but not to its end.
+    # A run that was killed in its last evaluation has taken its last step, but has not ended.
     finished = ending is not None and ending.stopped == "finished"
-    # Several environments together come to a step beyond the last one.
+    # Several environments together may go beyond the last step.
     if steps is not None and steps < reached:
-        raise RequestError(f"steps cannot be {steps}: {run.path.name} has come to step {reached}.")
+        raise RequestError(
+            "steps cannot be {steps}: {run} is at step {reached}.",
+            steps=steps,
+            run=name,
+            reached=reached,
+        )
     if reached >= total and (finished or reached - run.config.num_envs >= total):
         raise RequestError(
-            f"{run.path.name} has come to step {reached} of {total}; to go on, give it more steps."
+            "{run} is at step {reached} of {total}; to resume it, give it more steps.",
+            run=name,
+            reached=reached,
+            total=total,
         )
     return run.with_config(config)
 
 
 def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:
-    """Return the live changes on record that the checkpoint does not know of yet."""
+    """Return the live changes on record that a checkpoint does not contain yet."""
     changes = journal.changes_of(run.journal())
     if saved is None:
         return changes
@@ -105,22 +146,22 @@ def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]
     return here[counters.changes :] + later
 
 
-def resume_point(saved: Checkpoint) -> tuple[int, bool]:
-    """Return the step of a checkpoint, and whether it holds updates that no row is made of yet."""
-    return saved.header.counters.env_steps, bool(saved.tensors["tally.counts"].any())
-
-
-def require_same_sizes(saved: Checkpoint, info: EnvInfo) -> None:
-    """Refuse an environment that is not the one the agent learnt in.
+def require_same_sizes(point: ResumePoint, info: EnvInfo) -> None:
+    """Refuse an environment that is not the one the agent was trained in.
 
     Raises:
         RequestError: sizes or bounds differ.
     """
-    then = saved.header.env
+    then = point.saved.header.env
     for name in ("obs_dim", "act_dim", "action_low", "action_high"):
         before, now = getattr(then, name), getattr(info, name)
         if before != now:
             raise RequestError(
-                f"{info.env_id} is not what it was when {saved.header.path.name} was saved:"
-                f" its {name} was {before} and is {now}."
+                "{env} has changed since {checkpoint} was saved: its {name} was {before} and is"
+                " {now}.",
+                env=info.env_id,
+                checkpoint=point.path.name,
+                name=name,
+                before=before,
+                now=now,
             )

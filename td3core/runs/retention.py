@@ -1,4 +1,4 @@
-"""Which of the checkpoints saved along the way stay on disk."""
+"""Which of the checkpoints saved along the way are kept."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,21 +8,21 @@ from td3core.runs.directory import RunDirectory
 
 
 def keeps_all(config: RunConfig) -> bool:
-    """Say whether every checkpoint stays."""
+    """Return whether every checkpoint is kept."""
     return config.keep_every == 1
 
 
 def may_keep(config: RunConfig, env_steps: int) -> bool:
-    """Say whether a checkpoint of this step can be one of those that stay."""
+    """Return whether a checkpoint of this step may be kept."""
     evaluated = config.keep_best and config.eval_interval
     return bool(evaluated) or _has_its_turn(config, env_steps)
 
 
-def expired_checkpoints(run: RunDirectory, asked: Iterable[int] = ()) -> list[Path]:
-    """Return the step checkpoints that are not to stay, oldest first.
+def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> list[Path]:
+    """Return the step checkpoints that the settings do not keep, oldest first.
 
-    ``asked`` are steps at which a person saved, besides those the journal names. Those whose
-    evaluation may still be out are to stay until it is not.
+    ``requested`` are steps at which the user saved, besides those in the journal. A checkpoint
+    whose evaluation may be pending is kept until the result is there.
     """
     config = run.config
     steps = {_step_of(path): path for path in run.saved() if path not in (run.best, run.last)}
@@ -30,7 +30,7 @@ def expired_checkpoints(run: RunDirectory, asked: Iterable[int] = ()) -> list[Pa
     means = run.evaluations() if config.keep_best else []
     judged = max((step for step, _ in means), default=-1)
     ranked = sorted((each for each in means if each[0] in steps), key=lambda each: -each[1])
-    staying = {step for step, _ in ranked[: config.keep_best]} | _asked_for(run) | set(asked)
+    staying = {step for step, _ in ranked[: config.keep_best]} | _requested_in(run) | set(requested)
     waits = config.keep_best and config.eval_interval
     return [
         path
@@ -43,14 +43,14 @@ def expired_checkpoints(run: RunDirectory, asked: Iterable[int] = ()) -> list[Pa
 
 
 def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
-    """Say whether this is every n-th checkpoint; several environments may go a little beyond."""
+    """Return whether this is an n-th checkpoint; several environments may overshoot a little."""
     if not config.keep_every or not config.checkpoint_interval:
         return False
     return env_steps // config.checkpoint_interval % config.keep_every == 0
 
 
-def _asked_for(run: RunDirectory) -> set[int]:
-    """Return the steps at which a person saved."""
+def _requested_in(run: RunDirectory) -> set[int]:
+    """Return the steps at which the user saved."""
     return {entry["step"] for entry in run.journal() if entry.get("event") == "save"}
 
 

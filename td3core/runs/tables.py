@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from td3core.arrays import Doubles
 from td3core.errors import RequestError
 from td3core.system.files import GrowingFile, write_atomically
 
@@ -76,14 +76,16 @@ def keep_rows(path: Path, env_steps: int) -> None:
         return
     if "env_steps" not in columns:
         raise RequestError(
-            f"{path.parent.name}/{path.name} is damaged: its first line names no env_steps. Move"
-            " the file away to go on without it."
+            "{run}/{file} is damaged: its first line names no env_steps. Move the file"
+            " away to resume without it.",
+            run=path.parent.name,
+            file=path.name,
         )
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         lines = file.readlines()
     place, kept = columns.index("env_steps"), lines[:1]
     for line in lines[1:]:
-        # Numbers only stand before the step in every table: no field has a comma in it.
+        # Only numbers precede the step in every table: no field has a comma in it.
         step = "".join(line.split(",", place + 1)[place : place + 1])
         whole = line.endswith("\n") and step.isdecimal() and len(step) < _DIGITS
         if whole and int(step) <= env_steps:
@@ -112,7 +114,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
     except OSError:
         return []
     rows: list[dict[str, str]] = []
-    # A quote damaged into one endless field ends the reading; what stands before it is still good.
+    # A damaged quote makes one endless field and ends the reading; the rows before it are good.
     with contextlib.suppress(csv.Error):
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
         rows.extend(row for row in reader if None not in row and None not in row.values())
@@ -153,33 +155,37 @@ def _cells(line: bytes) -> list[str]:
 
 def read_numbers(
     path: Path, columns: Sequence[str], stopped: Callable[[], bool] = lambda: False
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Read some columns of a table of numbers, however long it is.
 
     Args:
         path: the table.
-        columns: names of the columns wanted.
-        stopped: asked now and then; True ends the reading early.
+        columns: names of the columns wanted; the table must have the first one.
+        stopped: called now and then; True ends the reading early.
 
     Returns:
-        Shape (rows, len(columns)). Rows that are torn or damaged are left out; a table that is
-        missing, or lacks a column, has none.
+        Shape (rows, len(columns)). A column that the table lacks, because another version wrote
+        it, is NaN. Torn or damaged rows are left out; a missing table has no rows.
     """
     blocks = [np.empty((0, len(columns)))]
     with contextlib.suppress(OSError), path.open("rb") as file:
         names = _cells(file.readline(_TAIL_BYTES))
-        if not set(columns) <= set(names):
+        if columns[0] not in names:
             return blocks[0]
-        wanted = [names.index(name) for name in columns]
+        present = [i for i, name in enumerate(columns) if name in names]
+        wanted = [names.index(columns[i]) for i in present]
         rest = b""
         while (data := file.read(_BLOCK_BYTES)) and not stopped():
             whole, _, rest = (rest + data).rpartition(b"\n")
             if whole:
-                blocks.append(_numbers(whole, wanted, len(names)))
+                found = _numbers(whole, wanted, len(names))
+                block = np.full((len(found), len(columns)), np.nan)
+                block[:, present] = found
+                blocks.append(block)
     return np.concatenate(blocks)
 
 
-def _numbers(text: bytes, wanted: Sequence[int], width: int) -> NDArray[np.float64]:
+def _numbers(text: bytes, wanted: Sequence[int], width: int) -> Doubles:
     lines = text.decode("utf-8", "replace").splitlines()
     lines = [line for line in lines if line.count(",") == width - 1]
     if not lines:

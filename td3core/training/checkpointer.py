@@ -1,10 +1,8 @@
-"""Puts a run's agents on disk, with everything that going on from them needs."""
+"""Saves a run's agents, with everything that resuming from them needs."""
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from td3core.buffer.buffer_file import BufferFile
 from td3core.buffer.replay_buffer import ReplayBuffer
@@ -12,18 +10,38 @@ from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError
 from td3core.runs import retention
 from td3core.runs.directory import RunDirectory
+from td3core.runs.resumption import ResumePoint
 from td3core.system.files import alias, write_atomically
 from td3core.training.recorder import Recorder
 
 _RETRY_AFTER = 1_000
+"""Transitions until a failed write of the replay buffer is tried again."""
+
 _MARGIN = 64 * 1024
 _SUMS = "replay.sums"
 
 
-class Checkpointer:
-    """Saves agents: ``last`` again and again, so that little is lost to a crash, others to stay.
+class Kind(StrEnum):
+    """What an agent is saved for."""
 
-    What they learn from, the replay buffer, goes to a file of its own first.
+    LAST = "last"
+    """To resume from, at the end of a run or in place of a step checkpoint that is not kept."""
+    RENEWAL = "renewal"
+    """To resume from, during the run; not announced."""
+    STEP = "step"
+    """One of the checkpoints along the way, as far as the settings keep it."""
+    REQUESTED = "requested"
+    """As ``STEP``, requested by the user: always kept."""
+    PENDING = "pending"
+    """About to be evaluated; not announced."""
+    BEST = "best"
+    """The best agent so far."""
+
+
+class Checkpointer:
+    """Writes checkpoints, and before them the replay buffer they learned from.
+
+    ``last`` is what a run resumes from: each kind but ``BEST`` renews it.
     """
 
     def __init__(self, run: RunDirectory, buffer: ReplayBuffer, recorder: Recorder) -> None:
@@ -31,118 +49,116 @@ class Checkpointer:
         resumable = run.config.keep_replay
         self._file = BufferFile(run.path / "replay.f32", buffer) if resumable else None
         self._renew_at = buffer.slack // 2
-        self._asked: set[int] = set()
+        self._requested: set[int] = set()
         self._safe: int | None = None
-        """Transitions that had been stored when ``last`` was last saved."""
+        """Transitions stored when ``last`` was last saved."""
 
     @property
     def due(self) -> bool:
         """Whether so much was stored since ``last`` was saved that it has to be renewed."""
         return self._file is not None and self._buffer.stored >= self._renew_at
 
-    def buffer_state(self, env_steps: int) -> dict[str, NDArray[np.uint32]]:
-        """Bring the buffer's file up to date; return what a checkpoint has to know of it."""
-        file = self._file
+    def save(self, kind: Kind, agent: Checkpoint) -> bool:
+        """Save an agent that :meth:`attach_buffer` has completed; return whether that worked.
+
+        A failure is reported as a warning, and older checkpoints stay as they are.
+        """
+        env_steps = agent.header.counters.env_steps
+        if kind is Kind.BEST:
+            return self._recorder.save_agent(agent, self._run.best)
+        if kind is Kind.REQUESTED:
+            self._requested.add(env_steps)
+        elif kind is Kind.STEP and not retention.may_keep(self._run.config, env_steps):
+            kind = Kind.LAST
+        # The rows up to here must be on disk when the run is resumed from here.
+        self._recorder.sync(env_steps)
+        if kind in (Kind.LAST, Kind.RENEWAL):
+            saved = self._recorder.save_agent(agent, self._run.last, announce=kind is Kind.LAST)
+            if kind is Kind.LAST:
+                self._delete_expired(env_steps)
+        else:
+            saved = self._save_under_own_name(kind, agent)
+        if saved:
+            self._safe = agent.header.counters.stored
+        return saved
+
+    def _save_under_own_name(self, kind: Kind, agent: Checkpoint) -> bool:
+        """Save under the step's name, and let ``last`` name the same file.
+
+        A pending agent becomes ``last`` only once it is complete: a run that resumes from it then
+        knows that its evaluation is pending.
+        """
+        env_steps, run, pending = agent.header.counters.env_steps, self._run, kind is Kind.PENDING
+        path = run.pending_checkpoint(env_steps) if pending else run.step_checkpoint(env_steps)
+        if not self._recorder.save_agent(agent, path, announce=not pending):
+            return False
+        renamed = self._recorder.write("last", env_steps, lambda: alias(path, run.last))
+        if not pending:
+            self._delete_expired(env_steps, newest=path)
+        return renamed
+
+    def _delete_expired(self, env_steps: int, newest: Path | None = None) -> None:
+        """Delete the step checkpoints that the settings do not keep; the newest stays for now."""
+        run = self._run
+        if retention.keeps_all(run.config):
+            return
+
+        def delete() -> None:
+            for path in retention.expired_checkpoints(run, self._requested):
+                if path != newest:
+                    path.unlink(missing_ok=True)
+
+        self._recorder.write("the folder of checkpoints", env_steps, delete)
+
+    def complete_step(self, point: ResumePoint) -> None:
+        """Give a resumed-from ``last`` the step name it should have, if a crash prevented that."""
+        env_steps = point.saved.header.counters.env_steps
+        wanted = self._run.step_checkpoint(env_steps)
+        kept = retention.may_keep(self._run.config, env_steps)
+        if point.path == self._run.last and kept and not wanted.exists():
+            self._recorder.write(wanted.name, env_steps, lambda: alias(self._run.last, wanted))
+
+    # The replay buffer's file -------------------------------------------------------------------
+
+    def attach_buffer(self, agent: Checkpoint) -> Checkpoint:
+        """Bring the buffer's file up to date; return the agent with the file's check sums.
+
+        Without them, because the file is not kept or could not be written, a run that resumes from
+        the agent has to fill its buffer again.
+        """
+        file, buffer = self._file, self._buffer
         if file is None:
-            return {}
-        buffer, sums = self._buffer, list[NDArray[np.uint32]]()
-        if not self._spoils_last or self._recorder.write("last", env_steps, self._try_for_room):
-            self._recorder.write("the replay buffer", env_steps, lambda: sums.append(file.save()))
-        # Not at every step, where the disk is full.
+            return agent
+        env_steps = agent.header.counters.env_steps
+        sums = []
+        if not self._would_spoil_last or self._recorder.write("last", env_steps, self._try_space):
+            write = self._recorder.write
+            write("the replay buffer", env_steps, lambda: sums.append(file.save()))
+        # With a full disk, not at every step.
         self._renew_at = buffer.stored + (buffer.slack // 2 if sums else _RETRY_AFTER)
-        return {_SUMS: sums[0]} if sums else {}
+        return replace(agent, tensors=agent.tensors | {_SUMS: sums[0]}) if sums else agent
 
     @property
-    def _spoils_last(self) -> bool:
-        """Whether bringing the file up to date takes from it what ``last`` would go on from."""
+    def _would_spoil_last(self) -> bool:
+        """Whether updating the file overwrites rows that resuming from ``last`` needs."""
         buffer, safe = self._buffer, self._safe
         overwrites = buffer.stored > len(buffer.rows)
         return overwrites and safe is not None and buffer.stored - safe > buffer.slack
 
-    def _try_for_room(self) -> None:
-        """Raise OSError unless a checkpoint could be written now: it has failed for long."""
+    def _try_space(self) -> None:
+        """Raise OSError unless a checkpoint could be written now: writing has failed for long."""
         probe = self._run.path / ".room"
         try:
             write_atomically(probe, bytes(self._run.last.stat().st_size + _MARGIN))
         finally:
             probe.unlink(missing_ok=True)
 
-    def save_last(self, agent: Checkpoint, *, quietly: bool) -> bool:
-        """Save the agent to go on from, without a word to the listeners if ``quietly``."""
-        env_steps = agent.header.counters.env_steps
-        # Rows up to here have to be there when the run goes on from here.
-        self._recorder.sync(env_steps)
-        last = replace(agent, header=replace(agent.header, path=self._run.last))
-        saved = self._recorder.save_agent(last, env_steps, quietly=quietly)
-        if not quietly:
-            self._clear_out(env_steps)
-        return self._noted(agent, saved)
-
-    def save_pending_evaluation(self, agent: Checkpoint) -> None:
-        """Save an agent that is about to be evaluated, first under a name that says so.
-
-        As the one to go on from it counts only then: a run that goes on from it knows that its
-        evaluation is still out. Without the file it is measured if nothing happens meanwhile.
-        """
-        env_steps = agent.header.counters.env_steps
-        path = self._run.pending_checkpoint(env_steps)
-        self._recorder.sync(env_steps)
-        named = replace(agent, header=replace(agent.header, path=path))
-        if self._recorder.save_agent(named, env_steps, quietly=True):
-            renamed = self._recorder.write("last", env_steps, lambda: alias(path, self._run.last))
-            self._noted(agent, renamed)
-
-    def save_step(self, agent: Checkpoint, *, asked: bool = False) -> bool:
-        """Save an agent to stay, as far as it is to; it is the one to go on from as well.
-
-        ``asked`` says that a person wants it: that one stays in any case.
-        """
-        env_steps = agent.header.counters.env_steps
-        if asked:
-            self._asked.add(env_steps)
-        elif not retention.may_keep(self._run.config, env_steps):
-            return self.save_last(agent, quietly=False)
-        path = self._run.step_checkpoint(env_steps)
-        self._recorder.sync(env_steps)
-        named = replace(agent, header=replace(agent.header, path=path))
-        if not self._recorder.save_agent(named, env_steps):
-            return False
-        renamed = self._recorder.write("last", env_steps, lambda: alias(path, self._run.last))
-        self._clear_out(env_steps, newest=path)
-        return self._noted(agent, renamed)
-
-    def _clear_out(self, env_steps: int, newest: Path | None = None) -> None:
-        """Delete the step checkpoints that are not to stay; the newest waits for the next."""
-        run = self._run
-        if retention.keeps_all(run.config):
-            return
-
-        def delete() -> None:
-            for path in retention.expired_checkpoints(run, self._asked):
-                if path != newest:
-                    path.unlink(missing_ok=True)
-
-        self._recorder.write("the folder of checkpoints", env_steps, delete)
-
-    def complete_step(self, saved: Checkpoint) -> None:
-        """Give the agent to go on from the name it was to stay under, if a crash prevented that."""
-        env_steps, path = saved.header.counters.env_steps, saved.header.path
-        wanted = self._run.step_checkpoint(env_steps)
-        stays = retention.may_keep(self._run.config, env_steps)
-        if path == self._run.last and stays and not wanted.exists():
-            self._recorder.write(wanted.name, env_steps, lambda: alias(path, wanted))
-
-    def _noted(self, agent: Checkpoint, saved: bool) -> bool:
-        if saved:
-            self._safe = agent.header.counters.stored
-        return saved
-
     def load_buffer(self, saved: Checkpoint) -> str:
-        """Fill the replay buffer with what it held then; return why not, if that cannot be."""
+        """Restore the replay buffer of a checkpoint; return why that is impossible, if it is."""
         if self._file is None:
-            return "it was not to be kept on disk (keep_replay is off)"
+            return "it is not kept on disk (keep_replay is off)"
         if _SUMS not in saved.tensors:
-            return "it could not be written when the checkpoint was"
+            return "it could not be written with the checkpoint"
         try:
             self._file.load(saved.header.counters.stored, saved.tensors[_SUMS])
         except RequestError as problem:

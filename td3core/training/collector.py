@@ -1,6 +1,6 @@
-"""What a run lives through: acts in every environment, and remembers what followed."""
+"""Acting while training: chooses actions, steps the environments, stores transitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,60 @@ from td3core.algorithm.device_buffer import DeviceBuffer, fits
 from td3core.algorithm.td3 import TD3
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
-from td3core.config import RunConfig
+from td3core.config import RunConfig, Tunables
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
 from td3core.envs.stepper import StepArrays
 from td3core.envs.vector import VectorEnv
 from td3core.inference.normaliser import Normaliser
+from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.training.divergence import require_finite_actions
-from td3core.training.exploration import Exploration
+
+
+class Exploration:
+    """Chooses an action for each environment; each has random streams of its own.
+
+    ``noise`` is σ after its decay so far. It belongs to the run, not to an environment: it decays
+    once per action, in the order of the slots, so that it depends on the run's steps and not on how
+    many environments take them.
+    """
+
+    def __init__(
+        self, slots: Sequence[EnvSlot], policy: Policy, act_dim: int, noise: float
+    ) -> None:
+        self._slots, self._policy, self._act_dim = slots, policy, act_dim
+        self.noise = noise
+
+    def uniform(self) -> Floats:
+        """Return warm-up actions (n, act_dim), uniform in [-1, 1]."""
+        rows = [slot.warm_up.uniform(-1.0, 1.0, self._act_dim) for slot in self._slots]
+        return np.array(rows, np.float32)
+
+    def noisy(self, obs: Floats, tunables: Tunables) -> Floats:
+        """Return a = clip(π(s) + N(0, σ), -1, 1), shape (n, act_dim), for ``obs`` (n, obs_dim)."""
+        if len(self._slots) == 1:
+            # One observation as a vector: a matrix of one row takes longer.
+            actions = (self._policy(obs[0]) + self._noise(self._slots[0], tunables))[None]
+        else:
+            noise = np.array([self._noise(slot, tunables) for slot in self._slots])
+            actions = self._policy(obs) + noise
+        # np.clip takes twice as long for so few numbers.
+        clipped: Floats = np.minimum(np.maximum(actions, -1.0, out=actions), 1.0, out=actions)
+        return clipped
+
+    def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:
+        drawn = slot.exploration.standard_normal(self._act_dim, np.float32)
+        drawn *= np.float32(self.noise)
+        if tunables.exploration_noise_decay < 1.0:
+            floor = min(tunables.exploration_noise_min, self.noise)
+            self.noise = max(self.noise * tunables.exploration_noise_decay, floor)
+        return drawn
 
 
 class Collector:
-    """Transitions of all environments, in the order of their slots, to be sampled for updates."""
+    """Collects transitions of all environments, in slot order, and samples them for updates."""
 
     def __init__(
         self, config: RunConfig, info: EnvInfo, envs: VectorEnv, buffer: ReplayBuffer, agent: TD3
@@ -33,17 +73,17 @@ class Collector:
         self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
         self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
-        """Observations and the actions drawn for them, until all environments have taken these. One
-        that fails leaves them: whoever goes on from there must not draw again."""
+        """Observations and the actions drawn for them, until all environments have taken these. If
+        one fails they stay: a run that resumes from there must not draw again."""
         self._sampling = generator(config.seed, Purpose.REPLAY)
-        # Statistics of observations move on, and are kept here.
+        # Statistics of observations keep moving, and are kept on the CPU.
         copied = self._normaliser is None and fits(buffer, agent.device)
         self._there = DeviceBuffer(buffer, agent.device) if copied else None
         policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
     def begin_episodes(self, env_steps: int) -> None:
-        """Begin an episode in every environment whose last one is over."""
+        """Begin an episode in every environment whose episode is over."""
         over, self._over = self._over, []
         self._envs.begin(over, env_steps)
         if self._normaliser is not None:
@@ -53,19 +93,20 @@ class Collector:
     def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
         """Take one step in every environment; return the episodes that end with it.
 
-        ``env_steps`` were taken before. Actions are the actor's with noise, or uniform if not
-        ``exploring``.
+        Args:
+            env_steps: steps taken before.
+            exploring: take the actor's actions with noise; False takes uniform ones.
         """
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
         obs, actions = self._drawn
-        self._remember(obs, actions, self._envs.step(actions))
+        self._store(obs, actions, self._envs.step(actions))
         self._drawn = None
         env_steps += len(self._envs.slots)
         return [_ended(slot, env_steps) for slot in self._over] if self._over else []
 
     def _draw(self, env_steps: int, *, exploring: bool) -> tuple[Floats, Floats]:
-        """Return what is observed, and an action for it."""
+        """Return the observations (n, obs_dim) and an action (n, act_dim) for each."""
         obs = self._envs.obs.copy()
         if not exploring:
             return obs, self.exploration.uniform()
@@ -74,7 +115,7 @@ class Collector:
         return obs, actions
 
     def sample(self) -> Batch[Floats] | Batch[Tensor]:
-        """Draw the batch of one update, on the agent's device if all of the buffer fits there."""
+        """Draw the batch of one update, on the agent's device if the whole buffer fits there."""
         count = self._agent.tunables.batch_size
         if self._there is not None:
             return self._there.sample(self._sampling, count)
@@ -82,11 +123,11 @@ class Collector:
         normalise = self._normaliser
         if normalise is None:
             return batch
-        # Stored as they came, normalised by what is known now: the statistics keep moving.
+        # Stored raw and normalised by the present statistics, which keep moving.
         return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return copies of statistics, generators and the places of all episodes."""
+        """Return copies of statistics, generators and the positions of all episodes."""
         state = self._envs.state()
         state["generator.replay"] = generator_state(self._sampling)
         if self._drawn is not None:
@@ -94,7 +135,7 @@ class Collector:
         return state if self._normaliser is None else state | self._normaliser.state()
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`state` returned, but for the environments themselves."""
+        """Restore what :meth:`state` returned, except for the environments themselves."""
         self._envs.load_state(tensors)
         restore_generator(self._sampling, tensors["generator.replay"])
         if self._normaliser is not None:
@@ -103,10 +144,13 @@ class Collector:
             self._drawn = tensors["episodes.obs"], tensors["episodes.actions"]
 
     def return_to_episodes(self, seen: Floats) -> list[int]:
-        """Bring every environment back to where its episode stood; return those that are not there.
+        """Replay every environment to where its episode was; return the episodes that differ.
 
-        ``seen`` (n, obs_dim) is what was observed there. The actions that lead there are in the
-        replay buffer. An episode that cannot be had again is given up for a new one.
+        Args:
+            seen: observations (n, obs_dim) at that point.
+
+        The actions that lead there are in the replay buffer. An episode that cannot be replayed is
+        given up for a new one.
         """
         slots, lost = self._envs.slots, list[int]()
         self._over = []
@@ -125,7 +169,7 @@ class Collector:
             self._drawn = None
         return lost
 
-    def _remember(self, obs: Floats, actions: Floats, after: StepArrays) -> None:
+    def _store(self, obs: Floats, actions: Floats, after: StepArrays) -> None:
         scale, floor = self._config.reward_scale, self._config.reward_floor
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()

@@ -1,44 +1,45 @@
-"""Numbers that blow up: seen before they are saved, judged or acted on."""
+"""Numbers that became NaN or infinite: found before they are saved, evaluated or acted on."""
+
+import math
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from td3core.algorithm.td3 import TD3
 from td3core.arrays import Floats
 from td3core.errors import RunError
-from td3core.protocol.events import METRICS
 
 
 class DivergedError(RunError):
-    """A loss or value is no longer a number; the weights are not worth saving."""
+    """A loss, value or weight is no longer finite; the weights are not worth saving."""
 
     def __init__(self, quantity: str, value: object, env_steps: int) -> None:
         super().__init__(
-            f"Training diverged: {quantity} became {value} by step {env_steps}."
-            " The last good checkpoint is untouched; try a smaller learning rate."
+            "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
+            " is untouched; try a smaller learning rate.",
+            quantity=quantity,
+            value=value,
+            step=env_steps,
         )
 
 
 def require_finite_actions(actions: Floats, env_steps: int) -> None:
-    """Raise DivergedError for ``actions`` (n, act_dim) that no environment can be blamed for."""
-    sound = np.isfinite(actions)
-    if not np.logical_and.reduce(sound, axis=None):
-        broken = actions[~sound.all(axis=1)][0]
+    """Raise DivergedError unless all ``actions`` (n, act_dim) are finite."""
+    finite = np.isfinite(actions)
+    if not np.logical_and.reduce(finite, axis=None):
+        broken = actions[~finite.all(axis=1)][0]
         raise DivergedError("the actor's action", broken, env_steps)
 
 
 def require_finite_agent(agent: TD3, env_steps: int) -> None:
-    """Raise DivergedError before weights that are not numbers are saved or judged."""
-    unsound = agent.unsound_network()
-    if unsound is not None:
-        raise DivergedError(f"a weight of {unsound}", "NaN or infinite", env_steps)
+    """Raise DivergedError before weights that are not finite are saved or evaluated."""
+    diverged = agent.diverged_network()
+    if diverged is not None:
+        raise DivergedError(f"a weight of {diverged}", "NaN or infinite", env_steps)
 
 
-def require_finite_metrics(
-    metrics: NDArray[np.float64], env_steps: int, *, twin_critics: bool
-) -> None:
-    """Raise DivergedError for ``metrics``, in the order of METRICS, that have to be numbers."""
-    may_be_nan = {"actor_loss"} | (set() if twin_critics else {"q2", "critic2_loss"})
-    for name, value in zip(METRICS, metrics, strict=True):
-        if not np.isfinite(value) and name not in may_be_nan:
+def require_finite_metrics(metrics: Mapping[str, float], env_steps: int) -> None:
+    """Raise DivergedError unless all ``metrics`` are finite; absent ones do not count."""
+    for name, value in metrics.items():
+        if not math.isfinite(value):
             raise DivergedError(name, value, env_steps)

@@ -1,146 +1,124 @@
-"""What becomes of an evaluation: on record, said, and the best agent kept.
-
-An agent that is being measured stands on disk under a name of its own until its result does. A run
-that is killed meanwhile has it measured when it goes on.
-"""
+"""Agents waiting to be evaluated, in the background or in the training thread."""
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-import numpy as np
-
-from td3core.checkpoint import Checkpoint, load
-from td3core.errors import RequestError, RunError
+from td3core.checkpoint import Checkpoint
+from td3core.config import RunConfig
+from td3core.errors import RunError
+from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.events import Evaluated, Warned
-from td3core.runs.directory import RunDirectory
-from td3core.training.background_evaluation import BackgroundEvaluations
-from td3core.training.recorder import Recorder
-from td3core.training.run_clock import RunClock
+from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
-MOST_WAITING = 2
-"""Training waits once more agents are out than this: each holds a copy of the agent."""
+MAX_PENDING = 2
+"""Training waits once more evaluations than this are pending: each holds a copy of the agent."""
+
+_POLL_S = 0.05
+
+EvaluatedAgent = tuple[Checkpoint, EvaluationResult]
 
 
 class Evaluator:
-    """Has agents evaluated, and knows which was the best. ``write`` keeps that one."""
+    """Evaluates copies of the agent and returns the results in the order of submission.
 
-    def __init__(
-        self,
-        run: RunDirectory,
-        clock: RunClock,
-        wall_s: Callable[[], float],
-        recorder: Recorder,
-        write: Callable[[Checkpoint], object],
-        waiting: Callable[[], bool],
-        announce: Callable[[], None],
-    ) -> None:
-        """Take the run's clock, and what to do while the training has to wait for an evaluation.
+    When and where an agent is evaluated changes neither the run nor the result. If the background
+    process is lost or cannot make the environment (say, one registered only by the program that
+    calls :func:`~td3core.training.launch.train`), ``process_lost`` is called with the reason and
+    :meth:`wait` evaluates in the caller's thread.
+    """
 
-        ``announce`` is called at the beginning, ``waiting`` again and again; once that says no, the
-        wait is over and what is still out is given up.
-        """
-        self._announce = announce
-        self._clock, self._wall_s, self._recorder = clock, wall_s, recorder
-        self._write, self._waiting = write, waiting
-        self._run = run
-        self._evaluations = BackgroundEvaluations(run.config, self._on_process_lost)
-        self._submitted_at = -1
-        self.last_mean: float | None = None
-        self.best_mean: float | None = None
+    def __init__(self, config: RunConfig, process_lost: Callable[[str], None]) -> None:
+        self._config, self._process_lost = config, process_lost
+        self._pending: deque[Checkpoint] = deque()
+        self._process: EvaluationProcess | None = None
+        self.in_background = config.eval_beside
+
+    def __len__(self) -> int:
+        return len(self._pending)
 
     @property
-    def submitted_at(self) -> int:
-        """The step of the newest agent submitted; -1 before the first."""
-        return self._submitted_at
+    def must_wait(self) -> bool:
+        """Whether training has to wait for results before it continues."""
+        return not self.in_background or len(self._pending) > MAX_PENDING
 
     def submit(self, agent: Checkpoint) -> None:
-        """Have an agent measured, beside the training or at once."""
-        self._submitted_at = agent.header.counters.env_steps
-        self._evaluations.submit(agent)
-        if not self._evaluations.beside or len(self._evaluations) > MOST_WAITING:
-            self.finish()
+        """Queue an agent."""
+        self._pending.append(agent)
+        if not self.in_background:
+            return
+        with self._falling_back():
+            if self._process is None:
+                self._process = EvaluationProcess(self._config)
+            self._process.send(agent.policy())
 
-    def collect(self) -> None:
-        """Take in what has been measured by now."""
-        with self._naming_the_step():
-            for agent, result in self._evaluations.done():
-                self._note(agent, result)
-        if not self._evaluations.beside:
-            self.finish()
+    def finished(self) -> Iterator[EvaluatedAgent]:
+        """Yield the results that are there; never waits."""
+        while True:
+            result = None
+            with self._falling_back():
+                if self._process and self._pending and self._process.ready(0.0):
+                    result = self._process.receive()
+            if result is None:
+                return
+            yield self._pending.popleft(), result
 
-    def finish(self) -> None:
-        """Wait for every evaluation that is still out."""
-        if len(self._evaluations):
-            with self._clock.stopped(), self._naming_the_step():
-                self._announce()
-                for agent, result in self._evaluations.finish(self._waiting):
-                    self._note(agent, result)
+    def wait(self, keep_waiting: Callable[[], bool]) -> Iterator[EvaluatedAgent]:
+        """Yield all remaining results; ends early once ``keep_waiting`` returns False.
+
+        Raises:
+            RunError: an evaluation failed.
+        """
+        while self._process is not None and self._pending and keep_waiting():
+            result = None
+            with self._falling_back():
+                if self._process.ready(_POLL_S):
+                    result = self._process.receive()
+            if result is not None:
+                yield self._pending.popleft(), result
+        while self._pending and not self.in_background:
+            found = self._evaluate_here(self._pending[0], keep_waiting)
+            if found is None:
+                return
+            yield self._pending.popleft(), found
 
     def close(self) -> None:
-        """Drop what is still out."""
-        self._evaluations.close()
+        """Drop what is pending and end the process."""
+        self._pending.clear()
+        if self._process is not None:
+            self._process.stop(kill=True)
+            self._process = None
 
-    def load_state(self, env_steps: int) -> None:
-        """Go on after ``env_steps``: with what is on record, and what was still out."""
-        run, best_at = self._run, -1
-        recorded = run.evaluations()
-        for step, mean in recorded:
-            self._submitted_at, self.last_mean = step, mean
-            if self.best_mean is None or mean > self.best_mean:
-                self.best_mean, best_at = mean, step
-        for path in run.pending():
-            with contextlib.suppress(RequestError):
-                agent = load(path)
-                step = agent.header.counters.env_steps
-                if step <= env_steps and step not in dict(recorded):
-                    self.submit(replace(agent, header=replace(agent.header, path=run.best)))
-                    continue
-                if step == best_at:
-                    self._keep_best(agent, run.evaluation_at(step))
-            path.unlink(missing_ok=True)
-
-    def _keep_best(self, agent: Checkpoint, result: EvaluationResult | None) -> None:
-        path = self._run.best
-        self._write(replace(agent, header=replace(agent.header, path=path, evaluation=result)))
-
-    def _note(self, agent: Checkpoint, result: EvaluationResult) -> None:
-        env_steps = agent.header.counters.env_steps
-        if not np.isfinite(result.returns).all():
-            raise RunError(f"The evaluation at step {env_steps} returned {result.returns}.")
-        is_best = self.best_mean is None or result.mean > self.best_mean
-        self.last_mean = result.mean
-        self._recorder.add_evaluation(
-            Evaluated(
-                env_steps=env_steps,
-                returns=result.returns,
-                lengths=result.lengths,
-                seed=result.seed,
-                is_best=is_best,
-                wall_s=self._wall_s(),
-                reward_threshold=agent.header.env.reward_threshold,
-            )
-        )
-        if is_best:
-            self.best_mean = result.mean
-            self._keep_best(agent, result)
-        # Only now is the result on disk as well as the agent.
-        self._recorder.sync(env_steps)
-        self._run.pending_checkpoint(env_steps).unlink(missing_ok=True)
-
-    @contextlib.contextmanager
-    def _naming_the_step(self) -> Iterator[None]:
+    def _evaluate_here(
+        self, agent: Checkpoint, keep_waiting: Callable[[], bool]
+    ) -> EvaluationResult | None:
+        config = self._config
         try:
-            yield
+            return evaluate(
+                agent.policy(),
+                config.choice,
+                episodes=config.eval_episodes,
+                seed=config.seed,
+                keep_going=keep_waiting,
+            )
         except RunError:
             raise
         except Exception as problem:
-            kind = type(problem).__name__
             raise RunError(
-                f"The evaluation at step {self._submitted_at} failed: {kind}: {problem}"
+                "The evaluation at step {step} failed: {error}: {text}",
+                step=agent.header.counters.env_steps,
+                error=type(problem).__name__,
+                text=problem,
             ) from problem
 
-    def _on_process_lost(self, reason: str) -> None:
-        message = f"Training now waits for each evaluation; their process was lost: {reason}."
-        self._recorder.report(Warned(env_steps=self._submitted_at, message=message))
+    @contextlib.contextmanager
+    def _falling_back(self) -> Iterator[None]:
+        """On any trouble with the process, continue without it."""
+        try:
+            yield
+        except (EvaluationProcessError, OSError, EOFError, RuntimeError) as problem:
+            if self._process is not None:
+                self._process.stop(kill=True)
+                self._process = None
+            self.in_background = False
+            self._process_lost(str(problem) or "it ended unexpectedly")

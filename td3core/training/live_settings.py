@@ -1,22 +1,62 @@
-"""Live changes of a run: those a person makes now, and those that are due at their steps."""
+"""Live changes of a run: those requested now, and those scheduled at their steps."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from td3core.algorithm.td3 import TD3
-from td3core.config import Tunables, changes, check_together
+from td3core.config import Tunables, changes, check_together, to_dict
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
-from td3core.training.exploration import Exploration
+from td3core.runs.journal import Change
+from td3core.training.collector import Exploration
 from td3core.training.recorder import Recorder
-from td3core.training.schedule import Schedule
+
+
+class Schedule:
+    """Live changes that take effect at their steps.
+
+    ``journaled``: they are in the run's own journal already.
+    """
+
+    def __init__(self, changes: Iterable[Change] = (), *, journaled: bool = False) -> None:
+        self.journaled = journaled
+        self._changes = sorted(changes, key=lambda change: change.env_steps)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def due(self, env_steps: int) -> bool:
+        """Return whether there is a change for this step or an earlier one."""
+        return bool(self._changes) and self._changes[0].env_steps <= env_steps
+
+    def take(self, env_steps: int, tunables: Tunables) -> Tunables:
+        """Return ``tunables`` after the changes that are due, and remove these.
+
+        Each call applies at most one change per setting: a setting that returned to its old value
+        did so by way of others, and each of them is logged.
+        """
+        values, taken = to_dict(tunables), set[str]()
+        while self.due(env_steps) and self._changes[0].name not in taken:
+            change = self._changes.pop(0)
+            values[change.name] = change.new
+            taken.add(change.name)
+        return Tunables(**values)
+
+    def drop(self, names: Iterable[str]) -> bool:
+        """Drop the remaining changes of these settings; return whether there were any."""
+        dropped = set(names)
+        kept = [change for change in self._changes if change.name not in dropped]
+        fewer = len(kept) < len(self._changes)
+        self._changes = kept
+        return fewer
 
 
 class LiveSettings:
-    """Makes live changes between two steps, puts them on record and says them.
+    """Applies live changes between two steps, and records and reports them.
 
-    Settings that do not fit the run's cost a warning, and nothing changes.
+    Settings that do not fit those of the run cost a warning and change nothing.
     """
 
     def __init__(
@@ -31,44 +71,44 @@ class LiveSettings:
         self._recorder, self._schedule = recorder, schedule
         self._changed_at, self._changed_here = 0, 0
         self.revision = 0
-        """The newest request that was taken."""
+        """The newest request that was applied."""
 
     def resume_from(self, env_steps: int, changes: int) -> None:
-        """Take up a run in which so many changes had been made at this very step."""
+        """Continue a run in which ``changes`` were made at this very step."""
         self._changed_at, self._changed_here = env_steps, changes
 
     def made_at(self, env_steps: int) -> int:
-        """Return how many changes have been made at this very step."""
+        """Return how many changes were made at this very step."""
         return self._changed_here if self._changed_at == env_steps else 0
 
     def take(self, tunables: Tunables, revision: int, env_steps: int) -> None:
-        """Do what a person asks for now."""
+        """Apply the settings of a request."""
         try:
             check_together(self._run.config, tunables)
         except RequestError as problem:
-            self._recorder.report(Warned(env_steps=env_steps, message=str(problem)))
+            self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
             tunables = self._agent.tunables
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
-        # What a person does now counts more than what is still to be done as before.
-        if self._schedule.forget(changed) and self._schedule.journaled:
+        # A request overrides what is scheduled.
+        if self._schedule.drop(changed) and self._schedule.journaled:
             forget = partial(journal.forget, self._run.journal_file, changed, env_steps)
             self._recorder.write("the journal", env_steps, forget)
         self._change(tunables, env_steps)
 
     def due(self, env_steps: int) -> bool:
-        """Say whether changes are to be made at this step."""
+        """Return whether changes are scheduled for this step."""
         return self._schedule.due(env_steps)
 
     def follow(self, env_steps: int) -> None:
-        """Make the changes that are due."""
+        """Apply the changes that are due."""
         while self._schedule.due(env_steps):
             tunables = self._schedule.take(env_steps, self._agent.tunables)
             try:
                 check_together(self._run.config, tunables)
             except RequestError as problem:
                 # A journal may be that of a run with other settings.
-                self._recorder.report(Warned(env_steps=env_steps, message=str(problem)))
+                self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
             else:
                 self._change(tunables, env_steps, scheduled=True)
 

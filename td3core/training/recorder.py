@@ -1,15 +1,19 @@
-"""What a run says and writes down: events to whoever listens, rows to the run's tables."""
+"""What a run reports and records: events to its listener, rows to its tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from td3core import checkpoint
+from td3core.arrays import Doubles
 from td3core.checkpoint import Checkpoint
+from td3core.errors import Message
 from td3core.protocol import events
-from td3core.protocol.events import TRAINING_COLUMNS, EpisodeEnded, Event
+from td3core.protocol.events import EpisodeEnded, Event
+from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
 from td3core.runs.directory import (
     EPISODE_COLUMNS,
     EVALUATION_COLUMNS,
@@ -24,9 +28,10 @@ Report = Callable[[Event], None]
 
 
 class Recorder:
-    """Gathers rows between two reports, so that neither files nor listeners hear of every step.
+    """Gathers rows between two reports, so that neither files nor listeners see every step.
 
-    A file that cannot be written costs a warning, never the run; its rows wait for better times.
+    A file that cannot be written costs a warning, never the run; its rows are kept and written
+    later.
     """
 
     def __init__(self, run: RunDirectory, report: Report) -> None:
@@ -34,17 +39,20 @@ class Recorder:
         self._episodes = run.table("episodes", EPISODE_COLUMNS)
         self._training = run.table("training", training_columns())
         self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
-        self._rows: list[tuple[float, ...]] = []
+        self._rows: list[Doubles] = []
         self._ended: list[EpisodeEnded] = []
         self._warned: set[str] = set()
         self.last_problem = ""
-        """Why a file could not be written, the last time that happened."""
+        """Why the last failed write failed."""
 
-    def add_training(self, row: Sequence[float], wall_s: float) -> None:
-        """Keep one row of training statistics, in the order of ``TRAINING_COLUMNS``."""
-        self._rows.append(tuple(row))
+    def add_training(
+        self, env_steps: int, updates: int, metrics: Mapping[str, float], wall_s: float
+    ) -> None:
+        """Keep one row of training statistics."""
+        row = training_row(env_steps, updates, metrics)
+        self._rows.append(row)
         numbers = [f"{value:.6g}" for value in row[2:]]
-        self._training.add((int(row[0]), int(row[1]), *numbers, f"{wall_s:.3f}"))
+        self._training.add((env_steps, updates, *numbers, f"{wall_s:.3f}"))
 
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
         """Keep one finished episode."""
@@ -54,7 +62,7 @@ class Recorder:
         self._episodes.add((ended.episode, ended.env_steps, *returns, *end))
 
     def add_evaluation(self, event: events.Evaluated) -> None:
-        """Keep one evaluation, and say it at once."""
+        """Keep one evaluation, and report it at once."""
         self._evaluations.add(
             (
                 event.env_steps,
@@ -71,7 +79,7 @@ class Recorder:
         self.report(event)
 
     def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
-        """Report live changes, and write them to the journal unless they stand there."""
+        """Report live changes, and write them to the journal unless they are in it already."""
         for name, old, new in () if journaled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
@@ -79,40 +87,40 @@ class Recorder:
         self.report(event)
 
     def log_entry(self, event: str, env_steps: int) -> None:
-        """Write to the journal what was done to the run (a pause, a save, ...), and report it."""
+        """Write an event (a pause, a save, ...) to the journal, and report it."""
         time = timestamp.now()
         entry = {"step": env_steps, "event": event, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
 
-    def save_agent(self, agent: Checkpoint, env_steps: int, *, quietly: bool = False) -> bool:
-        """Save an agent where its header says, and say so unless ``quietly``.
+    def save_agent(self, agent: Checkpoint, path: Path, *, announce: bool = True) -> bool:
+        """Save an agent, report it if ``announce``, and return whether that worked.
 
-        Returns whether that worked; that it did not is said in any case.
+        A failure is reported in any case.
         """
-        path, evaluation = agent.header.path, agent.header.evaluation
-        if not self.write(path.name, env_steps, partial(_save_even_without_folder, agent)):
+        env_steps, evaluation = agent.header.counters.env_steps, agent.header.evaluation
+        if not self.write(path.name, env_steps, partial(_save_even_without_folder, path, agent)):
             return False
-        if quietly:
-            return True
-        saved_at, mean = agent.header.counters.env_steps, evaluation.mean if evaluation else None
-        size = used_bytes(self._run.path)
-        self.report(events.Saved(env_steps=saved_at, path=path, mean_return=mean, run_bytes=size))
+        if announce:
+            mean, size = evaluation.mean if evaluation else None, used_bytes(self._run.path)
+            self.report(
+                events.Saved(env_steps=env_steps, path=path, mean_return=mean, run_bytes=size)
+            )
         return True
 
-    def take(self) -> dict[str, Any]:
-        """Return the gathered rows as fields of a ``Progress``."""
+    def take(self) -> tuple[Doubles, tuple[EpisodeEnded, ...]]:
+        """Return the rows (n, len(TRAINING_COLUMNS)) and episodes gathered since the last call."""
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
         rows.flags.writeable = False
         ended, self._rows, self._ended = tuple(self._ended), [], []
-        return {"training": rows, "ended": ended}
+        return rows, ended
 
     def flush(self, env_steps: int) -> None:
         """Append everything gathered to the files."""
         self.write("the run's tables", env_steps, self._flush_tables)
 
     def sync(self, env_steps: int) -> None:
-        """Append everything gathered, and see to it that it survives a power failure."""
+        """Append everything gathered, and flush it to disk: it survives a power failure."""
         self.flush(env_steps)
         for table in (self._episodes, self._training, self._evaluations):
             self.write("the run's tables", env_steps, table.sync)
@@ -123,22 +131,25 @@ class Recorder:
             table.flush()
 
     def write(self, what: str, env_steps: int, write: Callable[[], None]) -> bool:
-        """Write something; say it once if that fails, and return whether it did not."""
+        """Write something; report the first of its failures, and return whether it worked."""
         try:
             write()
         except OSError as problem:
             self.last_problem = problem.strerror or str(problem)
             if what not in self._warned:
                 self._warned.add(what)
-                message = f"Could not write {what}: {self.last_problem}. Training goes on."
+                message = Message(
+                    "Could not write {what}: {reason}. Training continues.",
+                    what=what,
+                    reason=self.last_problem,
+                )
                 self.report(events.Warned(env_steps=env_steps, message=message))
             return False
         self._warned.discard(what)
         return True
 
 
-def _save_even_without_folder(agent: Checkpoint) -> None:
-    """Save an agent; a folder deleted under the living run is made again, or it would be lost."""
-    path = agent.header.path
+def _save_even_without_folder(path: Path, agent: Checkpoint) -> None:
+    """Save an agent; a folder deleted during the run is made again, or the agent would be lost."""
     make_folder(path.parent)
     checkpoint.save(path, agent.header, agent.tensors)

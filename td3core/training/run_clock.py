@@ -1,4 +1,4 @@
-"""How fast a run goes, and how long it has been going."""
+"""Wall time and speed of a run."""
 
 import time
 from collections import deque
@@ -13,14 +13,14 @@ class RunClock:
 
     def __init__(self, env_steps: int) -> None:
         self._began = time.perf_counter()
-        self._idle_s = 0.0
+        self._idle_s, self._is_stopped = 0.0, False
         self._recent: deque[tuple[float, int]] = deque([(0.0, env_steps)])
         self._first = env_steps
         self._learning: tuple[float, int] | None = None
 
     @property
     def wall_s(self) -> float:
-        """Seconds since this process took the run up, pauses included."""
+        """Seconds since this process started or resumed the run, pauses included."""
         return time.perf_counter() - self._began
 
     @property
@@ -30,14 +30,17 @@ class RunClock:
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Leave the time spent inside out of the speed: a pause, an evaluation, a save."""
-        began = time.perf_counter()
+        began, outermost = time.perf_counter(), not self._is_stopped
+        self._is_stopped = True
         try:
             yield
         finally:
-            self._idle_s += time.perf_counter() - began
+            if outermost:
+                self._idle_s += time.perf_counter() - began
+                self._is_stopped = False
 
     def begin_at(self, env_steps: int) -> None:
-        """Count from here: the steps before were taken by another process."""
+        """Count from here: another process took the steps before."""
         self._first = env_steps
         self._recent = deque([(self._active_s, env_steps)])
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core import checkpoint
-from td3core.errors import RequestError, RunError
+from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Warned
 from td3core.runs.directory import RunDirectory
-from td3core.runs.resumption import choose_checkpoint
+from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from td3core.training.launch import resume
 
@@ -22,17 +22,17 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ResumeCheck:
-    """What came of it. ``differences`` are sentences; none means that the run resumes exactly."""
+    """The outcome of a check; without ``differences`` the run resumes exactly."""
 
     from_step: int
     steps: int
     updates: int
-    """Gradient updates among these steps; without any, learning was not tried."""
-    differences: tuple[str, ...]
+    """Gradient updates in these steps; without any, learning was not checked."""
+    differences: tuple[Message, ...]
 
     @property
     def exact(self) -> bool:
-        """True if a run that is interrupted and resumed equals one that is not, bit for bit."""
+        """True if an interrupted and resumed run equals an uninterrupted one bit for bit."""
         return not self.differences
 
 
@@ -43,37 +43,41 @@ def verify(
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> ResumeCheck:
-    """Go on from a run's last checkpoint twice: at one go, and with an interruption half-way.
+    """Resume a run's last checkpoint twice: straight, and with an interruption half-way.
 
-    ``steps`` count from there, or from the end of a warm-up that is still going on.
+    Args:
+        path: the run's folder; it is not touched.
+        steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
+        announce: called with a sentence at each stage.
+        stopped: asked now and then; True ends the check.
 
     Raises:
-        RequestError: the run has no checkpoint to go on from.
-        RunError: it failed while it went on, or ``stopped`` said so.
+        RequestError: the run has no checkpoint to resume from.
+        RunError: it failed, or ``stopped`` returned True.
     """
     run = RunDirectory.open(path)
-    saved, _ = choose_checkpoint(run)
-    if saved is None:
-        raise RequestError(f"{path.name} has no checkpoint yet to go on from.")
-    counters = saved.header.counters
+    point = resume_point(run)
+    if point is None:
+        raise RequestError("{run} has no checkpoint yet to resume from.", run=path.name)
+    counters = point.saved.header.counters
     begin = counters.env_steps
     steps += max(run.config.learning_starts - begin, counters.no_updates_until - begin, 0)
     with tempfile.TemporaryDirectory(prefix="td3-verify-") as folder:
-        straight = _copy(run, saved.header.path, Path(folder) / "straight")
-        broken = _copy(run, saved.header.path, Path(folder) / "broken")
-        announce(f"{steps} steps at one go")
-        said = _go_on(straight, begin + steps, Control(), stopped)
-        turns = max(steps // (2 * run.config.num_envs), 1)
-        announce("the same with an interruption half-way")
-        _go_on(broken, begin + steps, _Interruption(turns), stopped)
-        said += _go_on(broken, begin + steps, Control(), stopped)
+        straight = _copy(run, point.path, Path(folder) / "straight")
+        broken = _copy(run, point.path, Path(folder) / "broken")
+        announce(Message("{steps} steps without interruption", steps=steps))
+        warnings = _resume(straight, begin + steps, Control(), stopped)
+        announce(Message("the same with an interruption half-way"))
+        half_way = Control.stopping_at(begin + steps // 2)
+        _resume(broken, begin + steps, half_way, stopped)
+        warnings += _resume(broken, begin + steps, Control(), stopped)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
-        differences = (*dict.fromkeys(said), *_differences(straight, broken))
+        differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
 
 
 def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
-    """Copy what going on needs: settings, tables, buffer, one checkpoint."""
+    """Copy what resuming needs: settings, tables, buffer, one checkpoint."""
     (to / "checkpoints").mkdir(parents=True)
     for path in run.path.iterdir():
         if path.suffix in (".toml", ".csv", ".jsonl", ".f32"):
@@ -82,33 +86,13 @@ def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
     return to
 
 
-class _Interruption(Control):
-    """Stops a run after so many of its turns; what it is told then is told at a step's border."""
-
-    def __init__(self, turns: int) -> None:
-        self._turns, self._asked = turns, False
-        super().__init__()
-
-    @property
-    def has_requests(self) -> bool:
-        """Looked at once a turn."""
-        self._turns -= 1
-        if self._turns == 0:
-            self.stop()
-        return self._asked
-
-    @has_requests.setter
-    def has_requests(self, value: bool) -> None:
-        self._asked = value
-
-
-def _go_on(run: Path, steps: int, control: Control, stopped: Callable[[], bool]) -> list[str]:
-    """Go on to the last of ``steps``, or as far as ``control`` lets it; return the warnings."""
-    warnings = []
+def _resume(run: Path, steps: int, control: Control, stopped: Callable[[], bool]) -> list[Message]:
+    """Resume until ``steps``, or until ``control`` stops it; return the warnings."""
+    warnings: list[Message] = []
 
     def report(event: Event) -> None:
         if isinstance(event, Warned):
-            warnings.append(event.message)
+            warnings.append(Message(event.message))
         if stopped():
             control.stop()
 
@@ -120,24 +104,27 @@ def _go_on(run: Path, steps: int, control: Control, stopped: Callable[[], bool])
     return warnings
 
 
-def _differences(one: Path, other: Path) -> list[str]:
-    """Compare what two runs have come to, clocks aside."""
+def _differences(one: Path, other: Path) -> list[Message]:
+    """Return how the states and tables of two runs differ, times aside."""
     first, second = (
         checkpoint.load(run / "checkpoints" / "last.safetensors") for run in (one, other)
     )
     names = [n for n, a in first.tensors.items() if a.tobytes() != second.tensors[n].tobytes()]
-    found = [f"{len(names)} tensors differ, {names[0]} among them."] if names else []
+    found: list[Message] = []
+    if names:
+        template = "{count} tensors differ, {example} among them."
+        found.append(Message(template, count=len(names), example=names[0]))
     if first.header.counters != second.header.counters:
-        found.append("The counters differ.")
+        found.append(Message("The counters differ."))
     tables = [
         name
         for name in ("episodes.csv", "evaluations.csv", "training.csv")
         if _rows(one / name) != _rows(other / name)
     ]
-    found += [f"{name} differs." for name in tables]
-    memories = [run / "replay.f32" for run in (one, other) if (run / "replay.f32").exists()]
-    if len({path.read_bytes() for path in memories}) > 1:
-        found.append("The replay buffer differs.")
+    found += [Message("{table} differs.", table=name) for name in tables]
+    buffers = [run / "replay.f32" for run in (one, other) if (run / "replay.f32").exists()]
+    if len({path.read_bytes() for path in buffers}) > 1:
+        found.append(Message("The replay buffer differs."))
     return found
 
 

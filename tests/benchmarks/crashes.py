@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from td3core.runs.directory import RunDirectory
-from td3core.runs.resumption import choose_checkpoint
+from td3core.runs.resumption import resume_point
 from tests.support.lives import Life, differences, run_of
 
 SETTINGS: dict[str, Any] = {
@@ -204,9 +204,9 @@ def look(folder: Path, life: Life, settings: dict[str, Any], aim: Aim, figures: 
     run = RunDirectory.open(path)
     figures.left[aim, _left(run, settings["slack"])] += 1
     figures.while_evaluating += bool(run.pending())
-    saved, refusals = choose_checkpoint(run)
-    reached = 0 if saved is None else saved.header.counters.env_steps
-    if saved is None:
+    point = resume_point(run)
+    reached = 0 if point is None else point.env_steps
+    if point is None:
         figures.before_first += 1
     else:
         # A step is noted once the next one is due: one more may have been saved.
@@ -214,7 +214,9 @@ def look(folder: Path, life: Life, settings: dict[str, Any], aim: Aim, figures: 
         figures.lost_of.append(settings["checkpoint_interval"])
     if life.env_steps - reached > settings["checkpoint_interval"]:
         figures.faults.append(f"{life.env_steps - reached} steps were lost")
-    figures.faults += [f"a damaged checkpoint was left: {said}" for said in refusals]
+    figures.faults += [
+        f"a damaged checkpoint was left: {said}" for said in (point.deviations if point else ())
+    ]
 
 
 def _left(run: RunDirectory, slack: int) -> Left:

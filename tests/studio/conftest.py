@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.app import build_window
 from studio.run_browser.panel import RunBrowser
@@ -33,6 +33,10 @@ def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
         qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=30_000)
     window.close()
     window.deleteLater()
+    # Qt deletes it in an event loop only. Until then it would be restyled with every later window;
+    # and a style sheet that is there already would style each part twice as it is built.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    QApplication.instance().setStyleSheet("")
 
 
 @pytest.fixture

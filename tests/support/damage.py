@@ -26,7 +26,7 @@ from td3core.runs import journal
 from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.lock import holder
-from td3core.runs.resumption import choose_checkpoint, load_complete, pending_changes
+from td3core.runs.resumption import load_complete, pending_changes, resume_point
 from td3core.runs.tables import read_last_row, read_numbers, read_table
 from td3core.training.launch import resume, train
 
@@ -254,8 +254,8 @@ def open_run(path: Path) -> None:
     holder(path)
     for run in list_runs(path.parent):
         summarise(run)
-        run.notes(), run.ending(), run.evaluation_at(200), run.pending()
-        refusing(lambda run=run: pending_changes(run, choose_checkpoint(run)[0]))  # type: ignore[misc]
+        run.label(), run.ending(), run.evaluation_at(200), run.pending()
+        refusing(lambda run=run: pending_changes(run, getattr(resume_point(run), "saved", None)))  # type: ignore[misc]
     for name in TABLES:
         table = path / f"{name}.csv"
         read_table(table)

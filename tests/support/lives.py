@@ -31,34 +31,21 @@ Changes = Sequence[tuple[int, str, Any]]
 class Person(Control):
     """Makes live changes at certain steps, and notes in a file how far the run has come."""
 
-    def __init__(self, changes: Changes, num_envs: int, steps: mmap.mmap) -> None:
-        self._changes, self._num_envs, self._steps = list(changes), num_envs, steps
-        self._env_steps, self._asked, self._counted = -num_envs, False, True
-        self.tunables: Any = None
+    def __init__(self, changes: Changes, steps: mmap.mmap) -> None:
         super().__init__()
+        self._changes, self._steps = list(changes), steps
+        self.tunables: Any = None
+        self.boundary_hook = self._act
 
     def begin_at(self, env_steps: int) -> None:
-        self._env_steps = env_steps - self._num_envs
         self._steps[:8] = struct.pack("<q", env_steps)
 
-    @property
-    def has_requests(self) -> bool:
-        """Looked at before every turn, and once more after each time it says yes."""
-        if self.tunables is None:
-            return self._asked
-        if self._counted:
-            self._env_steps += self._num_envs
-            self._steps[:8] = struct.pack("<q", self._env_steps)
-        due = [change for change in self._changes if change[0] <= self._env_steps]
-        if due:
+    def _act(self, env_steps: int) -> None:
+        self._steps[:8] = struct.pack("<q", env_steps)
+        due = [change for change in self._changes if change[0] <= env_steps]
+        if due and self.tunables is not None:
             self._changes = self._changes[len(due) :]
             self.tune(replace(self.tunables, **{name: value for _, name, value in due}))
-        self._counted = not self._asked
-        return self._asked
-
-    @has_requests.setter
-    def has_requests(self, value: bool) -> None:
-        self._asked = value
 
 
 @dataclass
@@ -185,7 +172,7 @@ def _live(request: dict[str, Any]) -> int:
         changes = [change for change in changes if change[:2] not in done]
     (folder / STEP_FILE).write_bytes(struct.pack("<q", 0))
     with (folder / STEP_FILE).open("r+b") as file, mmap.mmap(file.fileno(), 8) as steps:
-        person = Person(changes, config.num_envs, steps)
+        person = Person(changes, steps)
 
         def report(event: Event) -> None:
             if isinstance(event, Started):

@@ -143,7 +143,6 @@ def make_header(path: Path, **values: Any) -> checkpoint.Header:
     """Return the header of a checkpoint of :func:`make_agent`."""
     config, tunables = tiny(**values)
     return checkpoint.Header(
-        path=path,
         config=config,
         tunables=tunables,
         env=EnvInfo(

@@ -12,7 +12,7 @@ from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
@@ -33,6 +33,7 @@ class LoadedAgent:
         Raises:
             RequestError: it is not a sound checkpoint.
         """
+        self.path = path
         found = checkpoint.load(path)
         self.header = found.header
         self.env_id = found.header.config.env
@@ -87,7 +88,7 @@ class Episode:
                 raise RequestError(
                     f"{self._env_id} cannot draw itself here: {lines[0].rstrip('.')}."
                 ) from problem
-            self._picture = frame_of(rendered, self._env_id)
+            self._picture = rgb_frame(rendered, self._env_id)
         return self._picture
 
     def close(self) -> None:
@@ -163,7 +164,7 @@ class _OpenedEnv(AgentView):
         sizes = (self._opening[0].size, int(np.prod(self._shape)))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
-                f"{agent.header.path.name} was trained on {agent.env_id} with {known.obs_dim}"
+                f"{agent.path.name} was trained on {agent.env_id} with {known.obs_dim}"
                 f" observations and {known.act_dim} actions; the one installed here has"
                 f" {sizes[0]} and {sizes[1]}."
             )

@@ -29,7 +29,7 @@ def parent(runs_dir: Path) -> RunDirectory:
 
 @pytest.fixture
 def dialog(qtbot, parent: RunDirectory) -> BranchDialog:
-    made = BranchDialog(read_header(parent.step_checkpoint(1000)))
+    made = BranchDialog(parent.step_checkpoint(1000), read_header(parent.step_checkpoint(1000)))
     qtbot.addWidget(made)
     made.show()
     return made
@@ -83,7 +83,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    dimmed = card._past._items[0].xData
+    dimmed = card.plot.getPlotItem().listDataItems()[3].xData
     assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
     assert RunDirectory.open(started.run).parent.run == parent.path.name
 
@@ -106,7 +106,7 @@ def test_only_what_was_changed_is_handed_on(dialog):
 
 
 def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
-    made = BranchDialog(read_header(parent.last))
+    made = BranchDialog(parent.last, read_header(parent.last))
     qtbot.addWidget(made)
     assert made.values() == {"steps": 3000}
 

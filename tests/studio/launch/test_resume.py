@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog
 
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.plots.layers.notes import NoteLayer
 from studio.session.controller import SessionState
 from td3core import checkpoint
 from td3core.protocol.control import Control
@@ -19,6 +20,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
+from tests.studio.plots.layers import layer_of
 from tests.studio.window.test_main_job import Listener, click
 from tests.td3core.helpers import tiny
 
@@ -160,8 +162,8 @@ def test_what_will_differ_is_said_in_banner_and_log(qtbot, window, find, runs_di
     run = train_before(runs_dir, keep_replay=False)
     window.launcher.resume(run.path)
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=60_000)
-    assert "replay buffer could not be had again" in window.banner.text
-    assert "replay buffer could not be had again" in find("log_view").toPlainText()
+    assert "replay buffer could not be restored" in window.banner.text
+    assert "replay buffer could not be restored" in find("log_view").toPlainText()
     wait_until_idle(qtbot, window)
 
 
@@ -173,7 +175,7 @@ def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find,
     listener = Listener(window)
     click(qtbot, find("resume_button"))
     qtbot.waitUntil(lambda: bool(listener.all(Failed)), timeout=60_000)
-    assert "cannot go on" in window.banner.text
+    assert "cannot be resumed" in window.banner.text
     wait_until_idle(qtbot, window)
     assert window.model.run == run.path
 
@@ -195,7 +197,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     card = window.plots.card("plot_q")
     reached = checkpoint.read_header(run.last).counters.env_steps
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    qtbot.waitUntil(lambda: list(card.notes.xvals) == [float(reached)], timeout=5_000)
+    qtbot.waitUntil(lambda: layer_of(card, NoteLayer).drawn_steps == [reached], timeout=5_000)
     card.hovered.emit(QPointF(float(reached), 0.0))
     assert f"stopped at step {reached:,}" in card.readout
     card.hovered.emit(QPointF(reached / 2, 0.0))

@@ -43,8 +43,8 @@ def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir
     assert window.verify.busy
     qtbot.waitUntil(lambda: not window.verify.busy, timeout=120_000)
     assert window.verify.verdict.text().startswith(f"Yes. {run.path.name} resumes exactly")
-    assert any("at one go" in text for text in said)
-    assert any("interruption" in text for text in said)
+    assert any("without interruption" in text for text in said)
+    assert any("an interruption half-way" in text for text in said)
     assert fingerprints(run.path) == before
     qtbot.waitUntil(lambda: not any(Path(folder).exists() for folder in folders))
     window.verify.close()
@@ -53,7 +53,7 @@ def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir
 def test_closing_ends_the_check_and_leaves_nothing(qtbot, window, runs_dir):
     run = train_before(runs_dir)
     listed(qtbot, window, run, "verify").trigger()
-    qtbot.waitUntil(lambda: "at one go" in window.verify.verdict.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "without interruption" in window.verify.verdict.text(), timeout=60_000)
     folder = Path(window.verify._folder)
     process = psutil.Process(window.verify.command.process_id)
     assert folder.exists()

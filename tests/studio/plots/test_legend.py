@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from studio.plots.layers.layer import Entry
 from studio.plots.legend import Legend
+from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run
@@ -17,9 +19,10 @@ NAN = float("nan")
 
 @pytest.fixture
 def legend(qtbot) -> Legend:
-    made = Legend("What it is about")
+    made = Legend("What it is about", load_theme("light"))
     qtbot.addWidget(made)
-    made.show_entries([("first", "#ff0000"), ("second", "#00ff00"), ("third", "")])
+    first, second = Entry(text="first", colour="curve_1"), Entry(text="second", colour="curve_2")
+    made.show_entries([first, second, Entry(text="third")])
     made.show()
     return made
 
@@ -97,6 +100,6 @@ def test_what_has_no_room_is_left_out_whole_and_named_in_the_tooltip(legend) -> 
 
 
 def test_a_legend_widens_nothing(legend) -> None:
-    legend.show_entries([("W" * 200, "#ff0000")])
+    legend.show_entries([Entry(text="W" * 200, colour="curve_1")])
     assert legend.sizeHint().width() == 0
     assert legend.minimumSizeHint().width() <= 40

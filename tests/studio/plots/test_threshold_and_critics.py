@@ -6,8 +6,10 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocumentFragment
 
+from studio.plots.layers.threshold import ThresholdLayer
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
+from tests.studio.plots.layers import layer_of
 
 NAN = float("nan")
 
@@ -56,9 +58,9 @@ def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, win
     evaluate(window, 200, (-80.0, -70.0), 300.0)
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
-    assert card.level.isVisible()
-    assert card.level.value() == 300.0
-    assert card.level.label.toPlainText() == "solved at 300"
+    threshold = layer_of(card, ThresholdLayer)
+    assert threshold.drawn_at == 300.0
+    assert threshold.label == "solved at 300"
     low, high = card.plot.getViewBox().viewRange()[1]
     assert -120 < low < -90
     assert -80 < high < -50
@@ -71,7 +73,7 @@ def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, wi
     evaluate(window, 100, (1.0, 2.0), None)
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
-    assert not card.level.isVisible()
+    assert layer_of(card, ThresholdLayer).drawn_at is None
     card.hovered.emit(QPointF(100.0, 1.0))
     assert "reach" not in card.readout
     assert "Evaluation: 1.5 ± 0.5, best so far" in find("log_view").toPlainText()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from studio.plots.items import ShortAxis
+from studio.plots.axis import ShortAxis
 from studio.plots.view_range import heights_shown, steps_shown
 from studio.theme.theme import load_theme
 from tests.studio.fake_runs import make_run

@@ -80,7 +80,6 @@ def write_agent(path: Path, env: EnvInfo) -> Path:
         }
     )
     header = Header(
-        path=path,
         config=config,
         tunables=tunables,
         env=env,

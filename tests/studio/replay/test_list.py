@@ -63,7 +63,6 @@ def header_of(path: Path) -> Header:
     config, tunables = make_settings({"env": "BipedalWalker-v3", "seed": 3})
     bounds = (1.0,) * 4
     return Header(
-        path=path,
         config=config,
         tunables=tunables,
         env=EnvInfo(

@@ -28,7 +28,7 @@ def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) 
     read_again(qtbot, browser)
     qtbot.keyClicks(editor, "the good one")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: run.notes().name == "the good one")
+    qtbot.waitUntil(lambda: run.label().name == "the good one")
     qtbot.waitUntil(lambda: late.path in browser.model.rows)
     qtbot.waitUntil(lambda: "the good one" in listed(browser))
     assert run.path.is_dir()
@@ -43,12 +43,12 @@ def test_a_note_is_kept_searched_and_shown_in_the_tooltip(
     monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: "with <b>care</b>")
     with qtbot.waitSignal(browser.run_actions.labelled):
         action(browser, "note").trigger()
-    assert (run.notes().name, run.notes().note) == ("mine", "with <b>care</b>")
+    assert (run.label().name, run.label().note) == ("mine", "with <b>care</b>")
     cell = browser.proxy.find(run.path)
     assert "with &lt;b&gt;care" in cell.data(Qt.ItemDataRole.ToolTipRole)
     monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: None)
     action(browser, "note").trigger()
-    assert run.notes().note == "with <b>care</b>"
+    assert run.label().note == "with <b>care</b>"
 
 
 def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monkeypatch) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -89,7 +90,9 @@ def test_before_qt_ends_the_process_the_run_is_saved(qtbot, window, find, hook):
     listener = start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: bool(window.model.progress.env_steps), timeout=20_000)
     run = window.model.run
+    begun = time.monotonic()
     hook.on_qt_message(QtMsgType.QtFatalMsg, None, "the display has gone")
+    assert time.monotonic() - begun < 5, "it waited longer than the run took to save"
     # Not a turn of the event loop since.
     assert (run / "checkpoints" / "last.safetensors").exists()
     assert (run / "ending.json").exists()

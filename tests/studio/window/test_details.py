@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -20,11 +20,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.plots.items import ShortAxis
+from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, about_steps, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
 from studio.run_browser.scanner import RunRow
 from studio.run_browser.tree_model import DETAIL
+from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
 from td3core.runs.listing import summarise
@@ -253,9 +254,10 @@ def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, w
 
 
 def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
+    window.model.journal_entries.append(JournalEntry(5, "<b>x</b>", "now"))
     card = window.plots.card("plot_return")
-    card.show_readout(5.0, [], None, ["<b>x</b>"])
-    assert "<b>x</b>" in card.readout
+    card.hovered.emit(QPointF(5.0, 0.0))
+    assert "<b>x</b> at step 5" in card.readout
 
 
 @pytest.mark.parametrize("text", [BOLD, "short", "<i>a\nb</i>", "a path/" * 40])

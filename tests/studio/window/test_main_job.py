@@ -8,9 +8,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QMessageBox
 
+from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.protocol import events
+from tests.studio.plots.layers import layer_of
 
 
 class Listener:
@@ -78,8 +80,8 @@ def test_a_person_trains_tunes_pauses_stops_and_watches(qtbot, window, find):
     assert {marker.name for marker in window.model.markers} == changed
     steps = sorted(float(marker.env_steps) for marker in window.model.markers)
     for plot in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
-        marks = window.plots.card(plot).marks
-        qtbot.waitUntil(lambda marks=marks: sorted(marks.xvals) == steps, timeout=5_000)
+        markers = layer_of(window.plots.card(plot), ChangeMarkerLayer)
+        qtbot.waitUntil(lambda shown=markers: sorted(shown.drawn_steps) == steps, timeout=5_000)
     journal = (window.model.run / "journal.jsonl").read_text().splitlines()
     assert {json.loads(line)["field"] for line in journal} == changed
 

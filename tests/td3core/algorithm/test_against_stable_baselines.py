@@ -115,9 +115,10 @@ def test_one_update_equals_that_of_stable_baselines(activation, policy_delay, mo
     ours, peer = make_pair(activation, policy_delay)
     logged = update_both(ours, peer, monkeypatch)
     metrics = ours.take_metrics()
-    np.testing.assert_allclose(metrics[3] + metrics[4], logged["train/critic_loss"], rtol=1e-5)
+    losses = metrics["critic1_loss"] + metrics["critic2_loss"]
+    np.testing.assert_allclose(losses, logged["train/critic_loss"], rtol=1e-5)
     if policy_delay == 1:
-        np.testing.assert_allclose(metrics[5], logged["train/actor_loss"], rtol=1e-5)
+        np.testing.assert_allclose(metrics["actor_loss"], logged["train/actor_loss"], rtol=1e-5)
     state, slopes = ours.actor.state() | ours.critics.state(), gradients(ours)
     for name, theirs in networks(peer).items():
         parameters = list(theirs.parameters())

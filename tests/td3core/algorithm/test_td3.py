@@ -7,6 +7,7 @@ import torch
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import Tunables
+from td3core.protocol.metrics import METRICS
 from tests.td3core.helpers import batch, differing, layers, make_agent, networks, same
 
 ALL = {"actor", "critic1", "critic2", "actor_target", "critic1_target", "critic2_target"}
@@ -60,22 +61,26 @@ def test_without_twin_critics_there_is_one_critic_and_no_minimum() -> None:
     bootstrapped = data.reward + 0.5 * (1 - data.terminated) * 5.0
     np.testing.assert_allclose(target(agent, data), bootstrapped, rtol=1e-6)
     assert not any("critic2" in name for name in agent.state())
-    assert np.isnan(metrics(agent, data)[[1, 4]]).all()
+    assert not {"q2", "critic2_loss"} & metrics(agent, data).keys()
 
 
 def test_a_terminal_state_has_no_value_and_every_other_state_has() -> None:
     agent, data = make_agent(), batch()
     ended = target(agent, data._replace(terminated=np.ones_like(data.terminated)))
     assert np.array_equal(ended, data.reward)
-    launcher = target(agent, data._replace(terminated=np.zeros_like(data.terminated)))
-    assert (launcher != data.reward).all()
+    continuing = target(agent, data._replace(terminated=np.zeros_like(data.terminated)))
+    assert (continuing != data.reward).all()
 
 
 def test_the_target_actor_is_asked_about_the_next_state() -> None:
     data, other = batch(seed=0), batch(seed=1)
-    y = metrics(make_agent(), data)[2]
-    assert metrics(make_agent(), data._replace(obs=other.obs, action=other.action))[2] == y
-    assert metrics(make_agent(), data._replace(next_obs=other.next_obs))[2] != y
+    other_action = data._replace(obs=other.obs, action=other.action)
+    other_next = data._replace(next_obs=other.next_obs)
+    y, same_next, changed_next = (
+        metrics(make_agent(), each)["target"] for each in (data, other_action, other_next)
+    )
+    assert same_next == y
+    assert changed_next != y
 
     # A critic that answers with the first action alone shows which action it was asked about.
     agent = make_agent(critic_hidden=(), policy_noise=0.0, gamma=1.0)
@@ -190,10 +195,38 @@ def test_metrics_are_means_since_they_were_last_taken() -> None:
     for i in range(4):
         agent.update(batch(seed=i))
     found = agent.take_metrics()
-    np.testing.assert_allclose(found[:-1], np.mean(each, axis=0)[:-1], rtol=1e-6)
-    assert [bool(np.isnan(row[-1])) for row in each] == [True, False, True, False]
-    assert found[-1] == pytest.approx((each[1][-1] + each[3][-1]) / 2, rel=1e-6)
-    assert agent.take_metrics() is None
+    assert ["actor_loss" in row for row in each] == [False, True, False, True]
+    for name, mean in found.items():
+        values = [row[name] for row in each if name in row]
+        assert mean == pytest.approx(np.mean(values), rel=1e-6), name
+    assert agent.take_metrics() == {}
+
+
+def test_an_update_measures_what_the_schema_names_and_nothing_else() -> None:
+    found = metrics(make_agent(policy_delay=1), batch())
+    assert list(found) == [metric.name for metric in METRICS]
+    alone = metrics(make_agent(policy_delay=1, twin_critics=False), batch())
+    assert set(found) - set(alone) == {"q2", "critic2_loss"}
+
+
+def test_a_metric_that_a_checkpoint_does_not_know_is_absent_once() -> None:
+    agent, older = make_agent(policy_delay=1), make_agent(policy_delay=1)
+    agent.update(batch())
+    state = agent.state()
+    del state["tally.target"]
+    older.load_state(state, agent.updates)
+    assert set(agent.take_metrics()) - set(older.take_metrics()) == {"target"}
+    assert "target" in metrics(older, batch())
+
+
+def test_the_metrics_of_a_checkpoint_of_version_0_1_are_read() -> None:
+    agent, older = make_agent(policy_delay=1), make_agent(policy_delay=1)
+    agent.update(batch())
+    state = agent.state()
+    names = [f"tally.{metric.name}" for metric in METRICS]
+    state["tally.sums"] = np.concatenate([state.pop(name) for name in names])
+    older.load_state(state, agent.updates)
+    assert older.take_metrics() == agent.take_metrics()
 
 
 @pytest.mark.parametrize("twin", [True, False])

@@ -133,8 +133,8 @@ def test_an_older_checkpoint_has_its_memory_as_long_as_that_is_there(
     # By now the ring has come round to where those of an earlier one were.
     outcome, told = branched(parent.step_checkpoint(20), runs_dir)
     assert isinstance(outcome, Ended)
-    assert "could not be had again" in told.all(Warned)[0].message
-    assert "Until step 40 it is filled anew" in told.all(Warned)[0].message
+    assert "could not be restored" in told.all(Warned)[0].message
+    assert "It is filled again until step 40" in told.all(Warned)[0].message
 
 
 def test_a_checkpoint_that_stands_alone_can_be_branched_from(
@@ -145,7 +145,7 @@ def test_a_checkpoint_that_stands_alone_can_be_branched_from(
     shutil.copy(parent.last, alone)
     outcome, told = branched(alone, runs_dir, steps=120)
     assert isinstance(outcome, Ended)
-    assert "could not be had again" in told.all(Warned)[0].message
+    assert "could not be restored" in told.all(Warned)[0].message
 
 
 def test_a_branch_killed_at_any_moment_goes_on_the_same(
@@ -159,8 +159,8 @@ def test_a_branch_killed_at_any_moment_goes_on_the_same(
     for copy in crashes.found:
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
-            early += "before it had taken over" in outcome.message
-            assert early or "has come to step 97" in outcome.message, outcome
+            early += "before it had copied" in outcome.message
+            assert early or "is at step 97" in outcome.message, outcome
             continue
         assert not told.all(Warned)
         assert differences(straight.run, copy) == [], copy
@@ -176,7 +176,7 @@ def test_a_branch_that_never_got_its_checkpoint_is_not_begun_from_scratch(
     assert isinstance(outcome, Ended)
     shutil.rmtree(outcome.run / "checkpoints")
     said = refused(outcome.run)
-    assert "before it had taken over step_000000060.safetensors" in said
+    assert "before it had copied step_000000060.safetensors" in said
     assert parent.path.name in said
 
 

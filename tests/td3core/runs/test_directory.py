@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from td3core.errors import RequestError
 from td3core.runs import directory
-from td3core.runs.directory import RunDirectory, default_runs_dir
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import Table, read_table
 from td3core.system import files
 from tests.td3core.helpers import tiny, write_checkpoint

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from td3core.config import Tunables
 from td3core.runs.journal import MOST_BYTES, Change, changes_of, forget, mend, read
-from td3core.training.schedule import Schedule
+from td3core.training.live_settings import Schedule
 
 LINES = [
     {"step": 3, "field": "tau", "old": 0.005, "new": 0.5, "time": "t"},
@@ -121,7 +121,7 @@ def test_a_setting_that_changed_twice_at_a_step_is_changed_twice() -> None:
 
 def test_a_schedule_forgets_the_settings_it_is_told_to() -> None:
     schedule = Schedule([Change(2, "tau", 0.1), Change(3, "gamma", 0.5)])
-    assert schedule.forget(["tau"])
-    assert not schedule.forget(["tau", "actor_lr"])
+    assert schedule.drop(["tau"])
+    assert not schedule.drop(["tau", "actor_lr"])
     assert not schedule.due(2)
     assert schedule.due(3)

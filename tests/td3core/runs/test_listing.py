@@ -189,9 +189,9 @@ def test_a_name_and_a_note_are_kept_beside_the_run_and_its_folder_keeps_its_name
     runs_dir: Path,
 ) -> None:
     run = create(runs_dir)
-    assert run.notes() == RunLabel()
+    assert run.label() == RunLabel()
     write_label(run.path, RunLabel(name="Größer τ", note="first\nsecond"))
-    assert run.notes() == RunLabel(name="Größer τ", note="first\nsecond")
+    assert run.label() == RunLabel(name="Größer τ", note="first\nsecond")
     assert (summarise(run).name, summarise(run).note) == ("Größer τ", "first\nsecond")
     assert RunDirectory.open(run.path).path == run.path
 
@@ -288,9 +288,16 @@ def test_columns_are_read_in_blocks_without_torn_and_damaged_rows(tmp_path: Path
     np.testing.assert_array_equal(found[:, 0], expected)
 
 
-def test_a_table_without_the_columns_wanted_has_no_rows(tmp_path: Path) -> None:
+def test_a_column_that_an_older_table_lacks_reads_as_absent(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("step\n1\n2\n")
+    path.write_text("step,mean\n1,0.5\n2,0.25\n")
+    found = read_numbers(path, ("step", "later", "mean"))
+    np.testing.assert_array_equal(found, [[1.0, np.nan, 0.5], [2.0, np.nan, 0.25]])
+
+
+def test_a_table_without_its_first_column_has_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("mean\n1\n2\n")
     assert read_numbers(path, ("step", "mean")).shape == (0, 2)
     assert read_numbers(tmp_path / "none.csv", ("step",)).shape == (0, 1)
     for text in ("step\n", "step\n\n", "step\n1,2\n"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from td3core import checkpoint
 from td3core.runs.directory import RunDirectory
-from td3core.runs.resumption import choose_checkpoint
+from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from tests.support.lives import differences
 from tests.td3core.helpers import finish
@@ -26,10 +26,10 @@ def test_the_newest_checkpoint_that_is_sound_is_gone_on_from(runs_dir: Path) -> 
     (ended.run / "ending.json").unlink()
     order = [opened.last, *(opened.step_checkpoint(n) for n in (80, 60, 40, 20)), opened.best]
     for number, path in enumerate(order):
-        saved, refusals = choose_checkpoint(opened)
-        assert saved is not None
-        assert saved.header.path == path
-        assert [text.split(" ")[0] for text in refusals] == [p.name for p in order[:number]]
+        point = resume_point(opened)
+        assert point is not None
+        assert point.path == path
+        assert [text.split(" ")[0] for text in point.deviations] == [p.name for p in order[:number]]
         # Names of one file, where the system has links: each gets one of its own.
         path.write_bytes(path.read_bytes())
         damage(path)

@@ -70,9 +70,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def stop_at(step: int) -> Control:
     """Return a control that stops a run before the turn after ``step``, one step a turn."""
-    from td3core.training.verify_resume import _Interruption
-
-    return _Interruption(step + 1)
+    return Control.stopping_at(step)
 
 
 class Crashes:

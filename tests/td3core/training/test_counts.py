@@ -10,7 +10,6 @@ import pytest
 
 from td3core import checkpoint
 from td3core.protocol.events import (
-    TRAINING_COLUMNS,
     Ended,
     Evaluated,
     Phase,
@@ -19,6 +18,7 @@ from td3core.protocol.events import (
     Started,
     Warned,
 )
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table

@@ -50,7 +50,7 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
     assert [step for step, _ in said] == [20, 40, 60, 60]
     for _, message in said:
         assert "No space left on device" in message
-        assert "Training goes on" in message
+        assert "Training continues" in message
     assert "step_000000020" in said[0][1]
 
 

@@ -31,7 +31,7 @@ def test_without_its_memory_a_run_fills_it_again_and_says_so(runs_dir: Path) -> 
     assert isinstance(outcome, Ended)
     said = told.all(Warned)[0].message
     assert "keep_replay is off" in said
-    assert "Until step 70 it is filled anew" in said
+    assert "It is filled again until step 70" in said
     updates = checkpoint.read_header(outcome.last_checkpoint).counters.updates
     assert updates == ended.updates + 97 - 70
 
@@ -50,7 +50,7 @@ def test_a_memory_that_is_not_what_it_was_is_filled_again(runs_dir: Path, damage
         path.write_bytes(data)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert "replay buffer could not be had again: replay.f32" in told.all(Warned)[0].message
+    assert "replay buffer could not be restored: replay.f32" in told.all(Warned)[0].message
     # Killed while it fills, it goes on filling, without another word.
     assert go_on_well(outcome.run, steps=120).env_steps == 120
 
@@ -74,7 +74,7 @@ def test_an_environment_that_does_not_come_back_begins_a_new_episode(
     ended = stopped(runs_dir, 50, scripted(script), **VALUES | {"eval_interval": 0})
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert ["did not come back" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
     rows = read_table(outcome.run / "episodes.csv")
     assert [(int(r["episode"]), int(r["env_steps"])) for r in rows] == [(0, 40), (2, 90)]
 
@@ -102,7 +102,7 @@ def test_an_episode_longer_than_the_memory_cannot_come_back(
     ended = stopped(runs_dir, 50, **values)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert ["did not come back" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
 
 
 # An environment that failed ----------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_after_a_failed_reset_a_run_says_that_it_differs(
     assert failed.run is not None
     outcome, told = go_on(failed.run)
     assert isinstance(outcome, Ended)
-    assert ["did not come back" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
 
 
 def test_an_action_out_of_bounds_is_refused(
@@ -169,7 +169,7 @@ def test_an_action_out_of_bounds_is_refused(
     last = RunDirectory.open(failed.run).last
     saved = checkpoint.load(last)
     for actions, says in (
-        (np.full((1, 2), 1.5, np.float32), "does not make sense"),
+        (np.full((1, 2), 1.5, np.float32), "is inconsistent"),
         (np.zeros((2, 2), np.float32), "holds episodes.actions as float32 of shape"),
     ):
         checkpoint.save(last, saved.header, saved.tensors | {"episodes.actions": actions})

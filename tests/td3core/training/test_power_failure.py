@@ -12,7 +12,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Started, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
-from td3core.runs.resumption import choose_checkpoint
+from td3core.runs.resumption import resume_point
 from td3core.training.launch import branch, resume, train
 from tests.support.lives import differences, run_of
 from tests.support.power import Cut, failing
@@ -29,17 +29,12 @@ class Turns(Control):
     """Counts the turns of a run of one environment, and so its steps."""
 
     def __init__(self, env_steps: int = 0) -> None:
-        self.env_steps, self._asked = env_steps - 1, False
         super().__init__()
+        self.env_steps = env_steps
+        self.boundary_hook = self._note
 
-    @property
-    def has_requests(self) -> bool:
-        self.env_steps += 1
-        return self._asked
-
-    @has_requests.setter
-    def has_requests(self, value: bool) -> None:
-        self._asked = value
+    def _note(self, env_steps: int) -> None:
+        self.env_steps = env_steps
 
 
 def cut_off(
@@ -72,8 +67,8 @@ def require_all_go_on(cuts: list[Cut], folder: Path, straight: Path, begun: int 
             continue
         outcome, told = go_on(found)
         if isinstance(outcome, Failed):
-            gone = "before it had taken over" in outcome.message
-            assert gone or "has come to step" in outcome.message, f"{outcome}: {where}"
+            gone = "before it had copied" in outcome.message
+            assert gone or "is at step" in outcome.message, f"{outcome}: {where}"
             assert not gone or cut.env_steps <= begun, where
         for started in told.all(Started):
             assert cut.env_steps - started.env_steps <= INTERVAL, where
@@ -107,9 +102,10 @@ def test_every_live_change_that_a_checkpoint_knows_of_is_on_record_after_a_power
         place.mkdir(parents=True)
         cut.lay_out(place)
         found = run_of(place)
-        saved, _ = choose_checkpoint(RunDirectory.open(found)) if found else (None, ())
-        if found is None or saved is None:
+        point = resume_point(RunDirectory.open(found)) if found else None
+        if found is None or point is None:
             continue
+        saved = point.saved
         tunables = to_dict(RunDirectory.open(found).first_tunables)
         step = saved.header.counters.env_steps
         for change in changes_of(RunDirectory.open(found).journal()):

@@ -15,7 +15,7 @@ from td3core.protocol.events import Ended, Failed, Tuned, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.lock import RunLock
-from td3core.runs.resumption import choose_checkpoint, pending_changes
+from td3core.runs.resumption import pending_changes, resume_point
 from td3core.training.launch import train
 from tests.support.lives import differences
 from tests.td3core.helpers import Told, finish, run, tiny
@@ -81,7 +81,7 @@ def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
             # Nothing was missing but the record that it had ended.
-            assert "has come to step 65" in outcome.message, outcome
+            assert "is at step 65" in outcome.message, outcome
         assert not told.all(Warned), copy
         assert differences(straight.run, copy) == [], copy
     assert len(seen) > 20
@@ -124,8 +124,9 @@ def test_changes_at_the_very_step_of_a_checkpoint_are_made_once(runs_dir: Path) 
     outcome = train(config, tunables, stop_at(40), Told(), runs_dir, [Change(40, "tau", 0.5)])
     assert isinstance(outcome, Ended)
     opened = RunDirectory.open(outcome.run)
-    saved, _ = choose_checkpoint(opened)
-    assert saved is not None
+    point = resume_point(opened)
+    assert point is not None
+    saved = point.saved
     # The one saved when the run was stopped knows of the change; that of the same step does not.
     assert (saved.header.counters.changes, pending_changes(opened, saved)) == (1, [])
     before = checkpoint.load(opened.step_checkpoint(40))
@@ -158,7 +159,7 @@ def test_a_finished_run_is_refused_and_goes_on_with_more_steps(runs_dir: Path) -
     straight = finish(runs_dir / "long", **VALUES | {"eval_interval": 0})
     short = finish(runs_dir, **VALUES | {"steps": 55, "eval_interval": 0})
     before = contents(short.run)
-    assert "has come to step 55 of 55" in refused(short.run)
+    assert "is at step 55 of 55" in refused(short.run)
     assert "steps cannot be 54" in refused(short.run, steps=54)
     assert contents(short.run) == before
     assert go_on_well(short.run, steps=97).env_steps == 97
@@ -207,7 +208,7 @@ def test_resume_on_the_command_line_goes_on_and_prints_how_it_ended(
     assert (found["env_steps"], found["stopped"]) == (100, "finished")
     assert to_dict(RunDirectory.open(ended.run).config)["steps"] == 100
     assert app.main(["resume", ended.run.name]) == 2
-    assert "has come to step 100" in capsys.readouterr().err
+    assert "is at step 100" in capsys.readouterr().err
     assert app.main(["resume", "nothing-here"]) == 2
 
 

@@ -120,7 +120,8 @@ def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
     found = interrupted(runs_dir, clock, reached=70, saved=40)
     assert app.main(["resume", str(found.path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "Repeating 30 steps recorded after the checkpoint at step 40" in said
+    sentence = "Repeating 30 steps recorded after the checkpoint at step 40"
+    assert f"resumed at step 40 {sentence}" in said
 
 
 @pytest.mark.parametrize("reached", [40, 41])
@@ -145,6 +146,8 @@ def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_a
     _, told = go_on(found.path)
     (started,) = told.all(Started)
     assert started.repeated_steps == 30
-    assert wording.repeated_steps(started) == "Repeating 30 steps: the run had no checkpoint yet"
+    assert (
+        wording.repeated_steps(started) == "Repeating all 30 recorded steps: no checkpoint exists"
+    )
     _, told = run(runs_dir, **VALUES)
     assert [event.repeated_steps for event in told.all(Started)] == [0]

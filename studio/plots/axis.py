@@ -1,55 +1,17 @@
-"""What plots are put together from: an axis, a level line, the look of curves that coincide."""
+"""An axis for small plots."""
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
 
 _MANY_DECADES = 12
-"""Beyond these, lines between the decades of an axis would fill the plot."""
-
-
-def stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
-    """Say for each point whether it is joined to the next, for a curve above ``depth`` others.
-
-    Of every three stripes the second curve leaves out one and the third two, so that three that
-    coincide are seen in turn. A dashed pen would not do it: its pattern begins anew with every
-    segment, and the segments are a pixel or two long.
-    """
-    joined: NDArray[np.bool_] = np.floor(x / width) % 3 >= depth
-    return joined
-
-
-class Level(pg.InfiniteLine):  # type: ignore[misc]
-    """A thin labelled line across a plot, hidden until it is given a value."""
-
-    def __init__(self) -> None:
-        # Below the curves, and its label where the newest values are not.
-        options = {"position": 0.01, "anchors": [(0, 0), (0, 1)], "movable": False}
-        super().__init__(angle=0, movable=False, label="", labelOpts=options)
-        self.setZValue(-10)
-        self.hide()
-
-    def show_at(self, value: float | None, word: str) -> None:
-        """Show the line at ``value`` with its name and value; hide it for None."""
-        if value is not None:
-            self.setValue(value)
-            self.label.setFormat(f"{word} {value:g}")
-        self.setVisible(value is not None)
-
-    def set_colour(self, colour: str) -> None:
-        """Take on a colour of the theme."""
-        self.setPen(pg.mkPen(colour, width=1, style=Qt.PenStyle.DotLine))
-        self.label.setColor(colour)
+"""With more decades than this, ticks between them would fill the plot."""
 
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
@@ -58,18 +20,21 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     _theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Apply the colours of a theme."""
         self._theme = theme
         self.setPen(pg.mkPen(theme.grid))
         self.setTextPen(pg.mkPen(theme.muted))
 
     def generateDrawSpecs(self, p: QPainter) -> Any:  # noqa: N802
-        """Return what to draw: the axis, ticks and grid in opaque colours, labels."""
+        """Return what to draw: axis, ticks and labels, with ticks and grid in opaque colours.
+
+        Qt draws pyqtgraph's translucent ones forty times slower.
+        """
         specs = super().generateDrawSpecs(p)
         if specs is None or self._theme is None:
             return specs
         axis, ticks, labels = specs
-        # Ticks of one level are alike.
+        # Ticks of one level share a colour.
         pens: dict[int, QPen] = {}
         for pen, _, _ in ticks:
             colour = pen.color()
@@ -83,7 +48,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         maxVal: float,  # noqa: N803
         size: float,
     ) -> list[tuple[float | None, list[float]]]:
-        """Return ticks by level; on a logarithmic axis, label no more than there is room for."""
+        """Return ticks by level; a logarithmic axis has no more labels than fit."""
         if not self.logMode:
             found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
             return found
@@ -93,7 +58,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float | None
     ) -> list[str]:
-        """Label these ticks; on a logarithmic axis the values are exponents."""
+        """Return the labels of these ticks; on a logarithmic axis the values are exponents."""
         if self.logMode:
             return [_power(value) if spacing else "" for value in values]
         if spacing is None:
@@ -102,10 +67,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
 
 
 def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, list[float]]]:
-    """Return ticks between two exponents: those to be labelled, and (``None``) the bare ones.
+    """Return ticks between two exponents: those with a label, then (``None``) those without.
 
-    Labelled are at least ``gap`` decades apart: decades, or every few of them, and where there is
-    room, numbers between them.
+    Labels are at least ``gap`` decades apart. They are at every decade or every few decades, and
+    between decades where there is room.
     """
     decades = range(math.floor(low), math.ceil(high) + 1)
     every = max(1, math.ceil(gap))
@@ -126,9 +91,9 @@ def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, l
 
 
 def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
-    """Return round numbers, as exponents, where hardly a power of ten is in view."""
+    """Return round numbers, as exponents, for a range with at most one power of ten."""
     start, end = 10.0**low, 10.0**high
-    # Numbers evenly apart are closest at the upper end of a logarithmic axis.
+    # Evenly spaced numbers are closest together at the upper end of a logarithmic axis.
     least = max(end - 10.0 ** (high - gap), (end - start) / 8)
     if not 0.0 < least < math.inf:
         return []
@@ -139,7 +104,7 @@ def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
 
 
 def _power(exponent: float) -> str:
-    """Write a power of ten with as many digits as it needs: 1e-3, 2e0, 1.5e0."""
+    """Return a power of ten with as few digits as it needs: 1e-3, 2e0, 1.5e0."""
     digits, power = f"{10.0**exponent:.2e}".split("e")
     return f"{float(digits):g}e{int(power)}"
 

@@ -1,0 +1,102 @@
+"""The interface of everything drawn on a plot."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+import pyqtgraph as pg
+
+from studio.session.series import Numbers
+from studio.theme.theme import Theme
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The part of the x axis in view."""
+
+    low: float
+    high: float
+    """First and last step in view."""
+    points: int
+    """About how many points of a curve the screen can show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An entry of a legend, or a line of a readout."""
+
+    text: str
+    colour: str = ""
+    """A colour's name in the theme; without one the entry has no mark."""
+    mark: str = "●"
+
+    def plain_text(self) -> str:
+        """Return the mark and the text."""
+        return f"{self.mark} {self.text}" if self.colour else self.text
+
+    def rich_text(self, theme: Theme) -> str:
+        """Return the mark in its colour and the text, as HTML that does not wrap after the mark."""
+        if not self.colour:
+            return escape(self.text)
+        colour = getattr(theme, self.colour)
+        return f'<span style="color:{colour}">{self.mark}</span>&nbsp;{escape(self.text)}'
+
+
+class Points(NamedTuple):
+    """All points of one curve, for export."""
+
+    label: str
+    steps: Numbers
+    """Environment steps, shape (n,)."""
+    values: Numbers
+    """Shape (n,)."""
+
+
+class Layer(ABC):
+    """Something drawn on a plot. Owns its graphics items; reads its data anew for each redraw.
+
+    All plots are redrawn up to ten times a second, so a layer has to stay on Qt's fast path: pens
+    one pixel wide, no antialiasing, opaque colours (:meth:`Theme.on_panel` blends them), no more
+    points than :attr:`View.points`, and no item touched that has not changed.
+    """
+
+    @abstractmethod
+    def attach(self, plot: pg.PlotWidget) -> None:
+        """Add the graphics items to a plot. Called once."""
+
+    @abstractmethod
+    def draw(self, view: View) -> Sequence[Numbers]:
+        """Draw the part in view.
+
+        Returns:
+            Arrays of the y values drawn, without NaN. The y axis is fitted to them, and a plot
+            whose layers return none counts as empty.
+        """
+
+    @abstractmethod
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+
+    def last_step(self) -> float:
+        """Return the last step that has data; the x axis extends to it."""
+        return 0.0
+
+    def legend(self) -> Sequence[Entry]:
+        """Return the legend entries for what was last drawn."""
+        return ()
+
+    def read(self, x: float, reach: float) -> Sequence[Entry]:
+        """Return the readout at a step.
+
+        Args:
+            x: the step under the crosshair.
+            reach: distance, in steps, within which an item counts as under the crosshair.
+        """
+        del x, reach
+        return ()
+
+    def points(self) -> Sequence[Points]:
+        """Return every point of every curve, in view or not, for export."""
+        return ()

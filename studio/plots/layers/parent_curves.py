@@ -1,0 +1,62 @@
+"""The curves of the runs that a run was branched from, dimmed."""
+
+from collections.abc import Iterable, Sequence
+
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+
+from studio.plots.curve import Curve
+from studio.plots.layers.curves import last_step_of, make_item, points_in_view, style_item
+from studio.plots.layers.layer import Entry, Layer, View
+from studio.session.model import RunModel
+from studio.session.series import Numbers
+from studio.theme.theme import Theme
+
+_OPACITY = 0.35
+"""The hue is still recognisable, and the run's own curves stand out."""
+
+_LEGEND = "faint: parent"
+
+
+class ParentCurveLayer(Layer):
+    """For every curve of a plot a dimmed one of the same colour, below the run's own."""
+
+    def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
+        self._model = model
+        self._items = {curve: make_item() for curve in curves}
+        self._shown = False
+
+    def attach(self, plot: pg.PlotWidget) -> None:
+        """Add the curves to a plot."""
+        for item in self._items.values():
+            item.setZValue(-1)
+            plot.addItem(item)
+
+    def draw(self, view: View) -> Sequence[Numbers]:
+        """Draw the part in view; nothing if the run has no ancestors."""
+        shown_before, self._shown = self._shown, self.last_step() > 0.0
+        if not self._shown:
+            if shown_before:
+                for item in self._items.values():
+                    item.clear()
+            return ()
+        heights = []
+        for curve, item in self._items.items():
+            x, y = points_in_view(curve, self._model.parent_curves, view)
+            item.setData(x, y)
+            heights.append(y)
+        return heights
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        for curve, item in self._items.items():
+            colour = theme.on_panel(QColor(getattr(theme, curve.colour)), _OPACITY)
+            style_item(item, curve.style, colour)
+
+    def last_step(self) -> float:
+        """Return the last step of any ancestor's curve."""
+        return last_step_of(self._items, self._model.parent_curves)
+
+    def legend(self) -> Sequence[Entry]:
+        """Return one entry for all dimmed curves."""
+        return [Entry(text=_LEGEND)] if self._shown else []

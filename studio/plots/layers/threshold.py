@@ -1,0 +1,68 @@
+"""The return from which an environment counts as solved."""
+
+import math
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+
+from studio.plots.layers.layer import Entry, Layer, View
+from studio.session.model import RunModel
+from studio.session.series import Numbers
+from studio.theme.theme import Theme
+
+
+class ThresholdLayer(Layer):
+    """A dotted, labelled line at the threshold; hidden for an environment without one."""
+
+    def __init__(self, model: RunModel) -> None:
+        self._model = model
+        # The label stands at the left, away from the newest values.
+        options = {"position": 0.01, "anchors": [(0, 0), (0, 1)], "movable": False}
+        self._line = pg.InfiniteLine(angle=0, movable=False, label="", labelOpts=options)
+        self._line.setZValue(-10)
+        self._line.hide()
+
+    @property
+    def drawn_at(self) -> float | None:
+        """The return at which the line is drawn; None while it is hidden."""
+        return float(self._line.value()) if self._line.isVisible() else None
+
+    @property
+    def label(self) -> str:
+        """The text at the line."""
+        return str(self._line.label.toPlainText())
+
+    def attach(self, plot: pg.PlotWidget) -> None:
+        """Add the line to a plot."""
+        plot.addItem(self._line, ignoreBounds=True)
+
+    def draw(self, view: View) -> Sequence[Numbers]:
+        """Draw the line; the y axis takes no notice of it.
+
+        A threshold far above the returns would squeeze the curves to the bottom.
+        """
+        del view
+        threshold = self._model.reward_threshold
+        if threshold is not None:
+            self._line.setValue(threshold)
+            self._line.label.setFormat(f"solved at {threshold:g}")
+        self._line.setVisible(threshold is not None)
+        return ()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self._line.setPen(pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DotLine))
+        self._line.label.setColor(theme.muted)
+
+    def read(self, x: float, reach: float) -> Sequence[Entry]:
+        """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""
+        del reach
+        threshold, evaluations = self._model.reward_threshold, self._model.evaluations
+        row = evaluations.nearest(x)
+        if threshold is None or row is None:
+            return ()
+        success = float(evaluations.column("success")[row])
+        if math.isnan(success):
+            return ()
+        return [Entry(text=f"{success:.0%} of its episodes reach {threshold:g}")]

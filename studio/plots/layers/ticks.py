@@ -1,0 +1,38 @@
+"""Vertical lines at some steps of a run."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+
+from studio.plots.layers.layer import Layer, View
+from studio.session.series import Numbers
+
+
+class TickLayer(Layer):
+    """Lines of one look, from the bottom of the plot up to a share of its height."""
+
+    def __init__(self, height: float) -> None:
+        """Take the share of the plot's height, 0 to 1."""
+        self._ticks = pg.VTickGroup(yrange=(0.0, height))
+
+    @abstractmethod
+    def steps(self) -> list[float]:
+        """Return the steps to be marked."""
+
+    @property
+    def drawn_steps(self) -> list[float]:
+        """The steps marked at present."""
+        return list(self._ticks.xvals)
+
+    def attach(self, plot: pg.PlotWidget) -> None:
+        """Add the lines to a plot."""
+        plot.addItem(self._ticks, ignoreBounds=True)
+
+    def draw(self, view: View) -> Sequence[Numbers]:
+        """Mark the steps; the y axis takes no notice of them."""
+        del view
+        steps = self.steps()
+        if self._ticks.xvals != steps:
+            self._ticks.setXVals(steps)
+        return ()

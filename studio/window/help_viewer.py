@@ -1,0 +1,217 @@
+"""The manual in a window of its own: pages, search, and the page on show."""
+
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtGui import QKeySequence, QPalette, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.theme.icons import icon
+from studio.widgets.labels import plain_label
+from studio.window.help_pages import INDEX, load_pages, manual_folder
+from studio.window.help_view import HelpView
+
+_SIZE = QSize(1040, 760)
+_LIST_WIDTH = 220
+_LIST_STYLE = """
+QListWidget::item { padding: 5px 4px; border-radius: 4px; }
+QListWidget::item:selected { background: palette(highlight); color: palette(highlighted-text); }
+"""
+_NAME = Qt.ItemDataRole.UserRole
+
+
+class HelpViewer(QWidget):
+    """Shows the manual. The pages are read when the window is made, and stay in memory."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setObjectName("help_viewer")
+        self.setWindowTitle("TD3 Studio manual")
+        self.resize(_SIZE)
+        self._pages = {page.name: page for page in load_pages(manual_folder())}
+        self._history: list[tuple[str, int]] = []
+        """Pages seen before the one on show, each with the place in it."""
+        self.view = HelpView()
+        self._make_widgets()
+        self._lay_out()
+        self._connect()
+        self._set_icons()
+        self._show_page(INDEX)
+        self.view.setFocus()
+
+    def _make_widgets(self) -> None:
+        self.back_button = QToolButton()
+        self.back_button.setObjectName("help_back_button")
+        self.back_button.setAccessibleName("Back")
+        self.back_button.setToolTip("Back to the page before (Alt+Left)")
+        self.back_button.setProperty("role", "small")
+        self.back_button.setIconSize(QSize(18, 18))
+        self.back_button.setEnabled(False)
+        self.search = QLineEdit()
+        self.search.setObjectName("help_search")
+        self.search.setAccessibleName("Search the manual")
+        self.search.setPlaceholderText("Search (Ctrl+F)")
+        self.search.setToolTip("Enter: next place, Shift+Enter: the one before")
+        self.search.setClearButtonEnabled(True)
+        self.list = QListWidget()
+        self.list.setObjectName("help_list")
+        self.list.setAccessibleName("Pages of the manual")
+        self.list.setStyleSheet(_LIST_STYLE)
+        for page in self._pages.values():
+            item = QListWidgetItem(page.title)
+            item.setData(_NAME, page.name)
+            self.list.addItem(item)
+        self.count = plain_label()
+        self.count.setObjectName("help_count")
+        self.count.setProperty("role", "muted")
+
+    def _lay_out(self) -> None:
+        bar = QHBoxLayout()
+        bar.setSpacing(4)
+        bar.addWidget(self.back_button)
+        bar.addWidget(self.search, 1)
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(8, 8, 4, 8)
+        column.setSpacing(6)
+        column.addLayout(bar)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.count)
+        splitter = QSplitter()
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.view)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([_LIST_WIDTH, _SIZE.width() - _LIST_WIDTH])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
+
+    def _connect(self) -> None:
+        self.list.currentItemChanged.connect(self._on_chosen)
+        self.view.page_requested.connect(self.open_page)
+        self.back_button.clicked.connect(self.go_back)
+        self.search.textChanged.connect(self._search)
+        self.search.returnPressed.connect(self.view.show_next)
+        for keys, slot in (
+            (QKeySequence.StandardKey.Find, self._focus_search),
+            (QKeySequence.StandardKey.FindNext, self.view.show_next),
+            (QKeySequence.StandardKey.FindPrevious, self._show_previous),
+            (QKeySequence("Shift+Return"), self._show_previous),
+            (QKeySequence.StandardKey.Back, self.go_back),
+            (QKeySequence("Escape"), self._clear_or_close),
+        ):
+            QShortcut(keys, self).activated.connect(slot)
+
+    # Pages --------------------------------------------------------------------------------------
+
+    @Slot(str, str)
+    def open_page(self, name: str, anchor: str = "") -> None:
+        """Show a page of the manual, from a heading on if one is named.
+
+        An empty name stands for the page on show; one that the manual lacks for its index.
+        """
+        name = name or self._shown
+        self._remember()
+        self._show_page(name if name in self._pages else INDEX)
+        if anchor:
+            self.view.scroll_to(anchor)
+
+    @Slot()
+    def go_back(self) -> None:
+        """Show the page before this one, where it was left."""
+        if self._history:
+            name, place = self._history.pop()
+            self._show_page(name)
+            self.view.verticalScrollBar().setValue(place)
+            self.back_button.setEnabled(bool(self._history))
+
+    @property
+    def _shown(self) -> str:
+        page = self.view.page
+        return page.name if page is not None else INDEX
+
+    def _remember(self) -> None:
+        self._history.append((self._shown, self.view.verticalScrollBar().value()))
+        self.back_button.setEnabled(True)
+
+    def _show_page(self, name: str) -> None:
+        page = self._pages[name]
+        if page is not self.view.page:
+            self.view.show_page(page)
+        with QSignalBlocker(self.list):
+            self.list.setCurrentRow(list(self._pages).index(name))
+
+    @Slot(QListWidgetItem, QListWidgetItem)
+    def _on_chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            self.open_page(item.data(_NAME))
+            self._highlight()
+
+    # Searching ----------------------------------------------------------------------------------
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        """List the pages that contain every word, and show the first unless one is on show."""
+        words = text.lower().split()
+        found = [name for name, page in self._pages.items() if page.contains(words)]
+        for row, name in enumerate(self._pages):
+            self.list.item(row).setHidden(name not in found)
+        if found and self._shown not in found:
+            self._remember()
+            phrase = [" ".join(words)]
+            best = (name for name in found if self._pages[name].contains(phrase))
+            self._show_page(next(best, found[0]))
+        self._highlight()
+        if words and not found:
+            self.count.setText(f"No page contains “{text.strip()}”.")
+
+    def _highlight(self) -> None:
+        """Highlight what is searched for: as a phrase where the page has it, else word by word."""
+        words = self.search.text().lower().split()
+        places = self.view.highlight([" ".join(words)] if words else [])
+        if words and not places:
+            places = self.view.highlight(words)
+        where = "1 match" if places == 1 else f"{places:,} matches"
+        self.count.setText(f"{where} on this page" if words else "")
+
+    @Slot()
+    def _focus_search(self) -> None:
+        self.search.setFocus()
+        self.search.selectAll()
+
+    @Slot()
+    def _show_previous(self) -> None:
+        self.view.show_next(backward=True)
+
+    @Slot()
+    def _clear_or_close(self) -> None:
+        if self.search.text():
+            self.search.clear()
+        else:
+            self.close()
+
+    # Qt -----------------------------------------------------------------------------------------
+
+    def _set_icons(self) -> None:
+        palette = self.palette()
+        self.back_button.setIcon(
+            icon(
+                "arrow-left",
+                color=palette.color(QPalette.ColorRole.Text),
+                color_disabled=palette.color(QPalette.ColorRole.Mid),
+            )
+        )
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Take on the colours of another theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._set_icons()

@@ -1,0 +1,50 @@
+"""What is measured while a run learns: one line per quantity, everything else follows by name.
+
+The columns of ``training.csv`` and of :attr:`~td3core.protocol.events.Progress.training`, what a
+checkpoint keeps of an unfinished row, the check for divergence and the plots all read this tuple.
+To add a quantity, add a line here and let a source return it from ``take_metrics``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from td3core.arrays import Doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One quantity, averaged over the updates of an interval."""
+
+    name: str
+    """Its column in tables and plots."""
+    meaning: str
+
+
+METRICS = (
+    Metric("q1", "mean of Q1(s, a) over the batch"),
+    Metric("q2", "mean of Q2(s, a) over the batch; absent with one critic"),
+    Metric("target", "mean of the target y over the batch"),
+    Metric("critic1_loss", "mean of (Q1(s, a) - y)^2 over the batch"),
+    Metric("critic2_loss", "mean of (Q2(s, a) - y)^2 over the batch; absent with one critic"),
+    Metric("actor_loss", "-mean Q1(s, pi(s)); absent where the delay left the actor alone"),
+)
+
+TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))
+"""Columns of a row of training statistics; ``training.csv`` adds the time."""
+
+
+class MetricSource(Protocol):
+    """Something that measures while a run learns: the agent, or anything else of a run."""
+
+    def take_metrics(self) -> dict[str, float]:
+        """Return the metrics since the last call by name, without those there were none of."""
+        ...
+
+
+def training_row(env_steps: int, updates: int, metrics: Mapping[str, float]) -> Doubles:
+    """Return one row in the order of :data:`TRAINING_COLUMNS`; an absent metric is NaN."""
+    values = (metrics.get(metric.name, np.nan) for metric in METRICS)
+    return np.array([env_steps, updates, *values])

@@ -1,0 +1,68 @@
+"""What a new run writes about itself, and the folder it gets."""
+
+import os
+import platform
+import re
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from td3core.checkpoint.format import SCHEMA
+from td3core.config import RunConfig, Tunables, to_dict
+from td3core.system.files import make_folder, sync_folder
+
+
+def default_runs_dir() -> Path:
+    """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
+    chosen = os.environ.get("TD3_STUDIO_RUNS")
+    return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
+    """Return the contents of ``run.toml``."""
+    machine = {
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count() or 1,
+    }
+    return {
+        "schema": SCHEMA,
+        "created": created,
+        "config": to_dict(config),
+        "tunables": to_dict(tunables),
+        "versions": versions(),
+        "machine": machine,
+    }
+
+
+def new_folder(runs_dir: Path, config: RunConfig) -> Path:
+    """Make a folder named after environment, seed and local time.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
+    stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
+    make_folder(runs_dir)
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        try:
+            (runs_dir / (stem + suffix)).mkdir()
+        except FileExistsError:
+            continue
+        sync_folder(runs_dir)
+        return runs_dir / (stem + suffix)
+    raise FileExistsError(f"too many runs called {stem}")

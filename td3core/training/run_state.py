@@ -1,0 +1,155 @@
+"""Where a run stands: as a checkpoint, back from one, and as what is reported of it."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from td3core.algorithm import matmul
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.checkpoint import Checkpoint, Counters, Header
+from td3core.config import RunConfig
+from td3core.envs.info import EnvInfo
+from td3core.errors import Message
+from td3core.protocol.events import Phase, Progress
+from td3core.system import timestamp
+from td3core.training.collector import Collector
+from td3core.training.divergence import require_finite_agent
+from td3core.training.live_settings import LiveSettings
+from td3core.training.recorder import Recorder
+from td3core.training.run_clock import RunClock
+
+
+class RunState:
+    """The counters of a run, and the parts whose state makes up a checkpoint."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        info: EnvInfo,
+        agent: TD3,
+        collector: Collector,
+        buffer: ReplayBuffer,
+        live: LiveSettings,
+        clock: RunClock,
+    ) -> None:
+        self._config, self._info, self._agent = config, info, agent
+        self._collector, self._buffer, self._live = collector, buffer, live
+        self._clock = clock
+        self.env_steps = self.episodes = 0
+        self.no_updates_until = 0
+        """No updates before this step, where the replay buffer has to be filled again."""
+        self._wall_before_s = 0.0
+        self._product = ""
+        self._pending_metrics: dict[str, NDArray[Any]] = {}
+
+    @property
+    def wall_s(self) -> float:
+        """Wall time of the run in all processes that took part, pauses included."""
+        return self._wall_before_s + self._clock.wall_s
+
+    @property
+    def phase(self) -> Phase:
+        """Warm-up or learning, by the number of steps."""
+        learning = self.env_steps >= self._config.learning_starts
+        return Phase.LEARNING if learning else Phase.WARM_UP
+
+    def keep_pending_metrics(self) -> None:
+        """Let the next checkpoint hold the metrics as they are, though a row takes them now.
+
+        A run that ended writes a row of fewer updates than usual. When it is resumed, these
+        updates and the next ones make a whole row.
+        """
+        self._pending_metrics = self._agent.pending_metrics()
+
+    # Checkpoints --------------------------------------------------------------------------------
+
+    def capture(self) -> Checkpoint:
+        """Return a copy of everything a run resumes from, but for the replay buffer.
+
+        Raises:
+            DivergedError: a weight is NaN or infinite.
+        """
+        require_finite_agent(self._agent, self.env_steps)
+        counters = Counters(
+            env_steps=self.env_steps,
+            updates=self._agent.updates,
+            episodes=self.episodes,
+            exploration_noise=self._collector.exploration.noise,
+            stored=self._buffer.stored,
+            changes=self._live.made_at(self.env_steps),
+            no_updates_until=self.no_updates_until,
+        )
+        numerics = matmul.numerics_info(self._config.torch_threads)
+        header = Header(
+            config=self._config,
+            tunables=self._agent.tunables,
+            env=self._info,
+            counters=counters,
+            evaluation=None,
+            complete=True,
+            created=timestamp.now(),
+            wall_s=self.wall_s,
+            numerics=numerics | {"products": self._product},
+        )
+        tensors = self._agent.state() | self._pending_metrics | self._collector.state()
+        return Checkpoint(header=header, tensors=tensors)
+
+    def restore(self, saved: Checkpoint, *, wall_s: float) -> list[Message]:
+        """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far.
+
+        Returns:
+            What will differ from a run that was never interrupted.
+        """
+        counters, tensors = saved.header.counters, saved.tensors
+        self._agent.load_state(tensors, counters.updates)
+        self._collector.load_state(tensors)
+        self._collector.exploration.noise = counters.exploration_noise
+        self._live.resume_from(counters.env_steps, counters.changes)
+        self.env_steps, self.episodes = counters.env_steps, counters.episodes
+        self.no_updates_until = counters.no_updates_until
+        self._wall_before_s = wall_s
+        self._clock.begin_at(self.env_steps)
+        return self._match_numerics(saved.header.numerics)
+
+    def _match_numerics(self, recorded: dict[str, str]) -> list[Message]:
+        """Use the recorded matrix product where possible; return what differs here."""
+        here = matmul.numerics_info(self._config.torch_threads)
+        changed = [
+            f"{name} was {recorded[name]} and is {value}"
+            for name, value in here.items()
+            if recorded.get(name, value) != value
+        ]
+        if changed:
+            return [Message("The last digits will differ: {changes}.", changes=", ".join(changed))]
+        if recorded.get("products") in (matmul.MKL, matmul.ONEDNN):
+            self._product = recorded["products"]
+            matmul.use(self._product)
+        return []
+
+    def choose_product(self) -> str:
+        """Return the matrix product of this run; the first call may have to measure."""
+        if not self._product:
+            config = self._config
+            widest = max((1, *config.actor_hidden, *config.critic_hidden))
+            self._product = matmul.choose(self._agent.tunables.batch_size, widest)
+        return self._product
+
+    # Reports ------------------------------------------------------------------------------------
+
+    def progress(self, phase: Phase, recorder: Recorder) -> Progress:
+        """Return a progress report with the rows that ``recorder`` has gathered."""
+        training, ended = recorder.take()
+        return Progress(
+            phase=phase,
+            env_steps=self.env_steps,
+            updates=self._agent.updates,
+            episodes=self.episodes,
+            steps_per_s=self._clock.recent(self.env_steps),
+            wall_s=self.wall_s,
+            exploration_noise=self._collector.exploration.noise,
+            revision=self._live.revision,
+            tunables=self._agent.tunables,
+            training=training,
+            ended=ended,
+        )
