@@ -70,8 +70,8 @@ class CheckpointPanel(QWidget):
         self._current_reader.busy_changed.connect(self._on_current_read)
         self.model.headers.known.connect(self._on_header)
 
-    def stop_tasks(self) -> None:
-        """Drop what is being read."""
+    def shutdown(self) -> None:
+        """Stop reading."""
         for reader in (self.source, self._current_reader, self._earlier_reader):
             reader.stop()
         self.model.headers.stop()

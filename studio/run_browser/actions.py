@@ -140,8 +140,8 @@ class RunActions(QObject):
             self._opener.cancel()
         self.show_what_is_possible()
 
-    def stop(self) -> None:
-        """Drop what is being read, and wait for what is being written."""
+    def shutdown(self) -> None:
+        """Stop reading a run, and wait for what is being written."""
         self._opener.stop()
         self._writer.finish()
 

@@ -138,11 +138,11 @@ class RunBrowser(QWidget):
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
-    def stop_tasks(self) -> None:
-        """Drop what is being read, and wait for what is being written."""
+    def shutdown(self) -> None:
+        """Stop reading runs, and wait for what is being written."""
         self._soon.stop()
         self._scanner.stop()
-        self.run_actions.stop()
+        self.run_actions.shutdown()
 
     # Reading ------------------------------------------------------------------------------------
 

@@ -118,6 +118,7 @@ class RunModel(QObject):
 
     # What changes it ----------------------------------------------------------------------------
 
+    @Slot(object)
     def open(self, history: RunHistory) -> None:
         """Show a run that was read from its files, in place of the one on show."""
         self._show(history.record)

@@ -45,7 +45,7 @@ def panel(qtbot: QtBot, tmp_path: Path) -> Iterator[CheckpointPanel]:
     qtbot.addWidget(made)
     made.set_runs_dir(tmp_path / "runs")
     yield made
-    made.stop_tasks()
+    made.shutdown()
 
 
 def make_run(tmp_path: Path, seed: int = 0, *names: str) -> RunDirectory:

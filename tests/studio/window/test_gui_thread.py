@@ -99,7 +99,7 @@ def test_a_run_is_trained_tuned_paused_saved_and_stopped(qtbot, guard, watched, 
     values = {"checkpoint_interval": 200, "eval_interval": 400, "keep_every": 2, "keep_best": 1}
     for name, value in {**values, "eval_episodes": 1, "learning_starts": 100}.items():
         look(f"field_{name}").setValue(value)
-    watched.replay.follow_check.setChecked(True)
+    watched.replay.controls.follow_check.setChecked(True)
     click(qtbot, look("train_button"))
     qtbot.waitUntil(lambda: len(listener.all(events.Evaluated)) > 1, timeout=60_000)
     drag(qtbot, look("slider_tau"), 0.9)
