@@ -1,6 +1,8 @@
 """A run goes on in the window where it was left, with its curves and its settings."""
 
 import json
+import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Started, Tuned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
 from tests.studio.plots.layers import layer_of
@@ -33,17 +36,24 @@ PENDULUM: dict[str, Any] = {
 
 
 def train_before(runs_dir: Path, stop_at: int = 1200, **values: Any) -> RunDirectory:
-    """Train beside the window until a step at which it is stopped."""
-    config, tunables = tiny(**{**PENDULUM, **values})
+    """Return a run that was stopped at a step; trained once, and copied from then on."""
+    done = trained(stop_at, tuple(sorted(values.items())))
+    return RunDirectory.open(shutil.copytree(done, runs_dir / done.name))
+
+
+@cache
+def trained(stop_at: int, values: tuple[tuple[str, Any], ...]) -> Path:
+    """Train in the background of the window, once for all tests of this process."""
+    config, tunables = tiny(**{**PENDULUM, **dict(values)})
     control = Control()
 
     def react(event: Any) -> None:
         if getattr(event, "env_steps", 0) >= stop_at:
             control.stop()
 
-    outcome = train(config, tunables, control, react, runs_dir)
+    outcome = train(config, tunables, control, react, default_runs_dir())
     assert isinstance(outcome, Ended)
-    return RunDirectory.open(outcome.run)
+    return outcome.run
 
 
 def wait_until_idle(qtbot, window) -> None:
