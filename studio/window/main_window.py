@@ -176,7 +176,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
-        from studio.window.help_viewer import HelpViewer
+        from studio.help.viewer import HelpViewer
 
         viewer = self.findChild(HelpViewer)
         if viewer is None:
