@@ -143,7 +143,7 @@ def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_sai
     wait_until_idle(qtbot, window)
     steps = window.model.episodes.column("env_steps")
     assert list(steps) == [200.0 * n for n in range(1, 16)]
-    said = f"The 400 steps on record after step {reached:,} are taken again"
+    said = f"Repeating 400 steps recorded after the checkpoint at step {reached:,}"
     assert said in find("log_view").toPlainText()
 
 
@@ -217,7 +217,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
     window.controller.save()
     wait_until_idle(qtbot, window)
-    done = [note.event for note in window.model.notes]
+    done = [entry.event for entry in window.model.journal_entries]
     assert done == ["stop", "resume", "save"]
     written = [json.loads(line)["event"] for line in run.journal_file.read_text().splitlines()]
     assert done == written
@@ -248,7 +248,7 @@ def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
 def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     run = train_before(runs_dir, steps=300)
     listed(qtbot, window, run, "repeat").trigger()
-    assert "No live setting was changed" in window.banner.text
+    qtbot.waitUntil(lambda: "No live setting was changed" in window.banner.text)
     assert not window.controller.busy
 
 
