@@ -314,7 +314,7 @@ class Trainer:
 
     # The end ------------------------------------------------------------------------------------
 
-    def rescue(self, problem: Exception) -> None:
+    def rescue(self, problem: BaseException) -> None:
         """After a failure, save whatever is still sound."""
         with contextlib.suppress(Exception):
             if not isinstance(problem, DivergedError):
