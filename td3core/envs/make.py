@@ -220,7 +220,6 @@ def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
 def _reason(problem: BaseException) -> str:
     """Return the first line of an exception's text, or its type if it has none."""
     # Gymnasium appends its call of the environment, whose arguments the message names already.
-    text = (
-        reason_of(problem).split(" was raised from the environment creator")[0].strip().splitlines()
-    )
-    return text[0].rstrip(".") if text else type(problem).__name__
+    text = reason_of(problem).split(" was raised from the environment creator")[0]
+    lines = text.strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(problem).__name__

@@ -57,7 +57,8 @@ class RunDirectory:
         created: str,
         parent: Parent | None = None,
     ) -> None:
-        self.path = path
+        # An environment may change the current folder.
+        self.path = path = path.absolute()
         self.parent = parent
         self.config = config
         self.first_tunables = tunables

@@ -78,6 +78,8 @@ def train(
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     """
+    # An environment may change the current folder.
+    runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
@@ -100,6 +102,7 @@ def resume(
     Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
     length of the whole run.
     """
+    run = run.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         # Nobody may write to the run between reading it here and resuming it.
@@ -139,6 +142,7 @@ def branch(
 
     The checkpoint's run stays as it is.
     """
+    checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables = prepare_branch(checkpoint, values)

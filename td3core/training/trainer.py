@@ -319,6 +319,7 @@ class Trainer:
         with contextlib.suppress(Exception):
             if not isinstance(problem, DivergedError):
                 self._save(Kind.LAST)
+        with contextlib.suppress(Exception):
             self._evaluations.save_best()
             self._send_progress(self._state.phase)
 

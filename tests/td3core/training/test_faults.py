@@ -179,7 +179,8 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     assert "diverged" in outcome.message
     assert outcome.diverged
     assert "critic1_loss became inf" in outcome.message
-    assert "step 50" in outcome.message
+    # Nothing could resume from the checkpoint that is due then.
+    assert "step 15" in outcome.message
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
     assert every_saved_weight_is_a_number(runs_dir)
 
