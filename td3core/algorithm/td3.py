@@ -44,7 +44,8 @@ class TD3:
             self._acting = self._acting.like(self._acting.flat.cpu())
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
         self._workspace = UpdateWorkspace(config, self.actor, self.critics, tunables.batch_size)
-        live = torch.zeros(4, device=device)
+        # Always explicit: an environment may change torch's default data type or device.
+        live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0

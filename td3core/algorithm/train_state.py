@@ -31,9 +31,9 @@ class TrainState:
         self.online.draw(source)
         self.target = self.online.like(self.online.flat.clone())
         self.gradient = self.online.like()
-        self.lr = torch.zeros((), device=device)
+        self.lr = torch.zeros((), dtype=torch.float32, device=device)
         self._exp_avg, self._exp_avg_sq = self.online.like(), self.online.like()
-        self._step = torch.zeros((), device=device)
+        self._step = torch.zeros((), dtype=torch.float32, device=device)
 
     def step(self) -> None:
         """Descend along the gradient (Kingma and Ba, *Adam*, 2015, algorithm 1)."""

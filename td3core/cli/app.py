@@ -12,8 +12,8 @@ from td3core.cli.agents import evaluate_command, export_command, export_help, re
 from td3core.cli.check import check_command
 from td3core.cli.listing import list_command
 from td3core.cli.terminal import log, print_result
-from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError
+from td3core.cli.train import FAILED, branch, resume, train, verify
+from td3core.errors import RequestError, reason_of
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
@@ -45,6 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         log("Interrupted.")
         return INTERRUPTED
+    except SystemExit as problem:
+        # No command exits like this; code of the environment has.
+        log(f"td3-studio: An environment ended the program: {reason_of(problem)}.")
+        return FAILED
     except Exception as problem:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         if not hasattr(problem, "format_message"):

@@ -56,9 +56,10 @@ def train(
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
         values["eval_interval"] = 0
-    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
-    schedule = changes_of(find_run(journal, runs_dir).journal()) if journal else ()
     folder = runs_folder(runs_dir)
+    repeated = find_run(journal, folder if runs_dir else None) if journal else None
+    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
+    schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
         as_json=as_json,

@@ -179,7 +179,8 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
     """Run a command and send whether it was done."""
     try:
         command()
-    except Exception as problem:
+    except BaseException as problem:
+        # Ctrl-C does not reach this process: whatever it is, the environment raised it.
         pipe.send_bytes(pickle.dumps((message_of(problem), traceback_of(problem))))
     else:
         pipe.send_bytes(_DONE)

@@ -60,12 +60,13 @@ def prepare_branch(
 
 def parent_of(point: ResumePoint) -> Parent:
     """Return what a branch records of its origin."""
-    path = point.path
+    path = point.path.resolve()
     # A checkpoint lies in its run's folder of checkpoints, or stands alone.
     run = path.parent.parent.name if path.parent.name == "checkpoints" else path.parent.name
-    return Parent(run=run, checkpoint=path.name, env_steps=point.env_steps)
+    # At the root of a drive there is no name.
+    return Parent(run=run or path.stem, checkpoint=path.name, env_steps=point.env_steps)
 
 
 def buffer_file_of(path: Path) -> Path:
     """Return where the replay buffer of a checkpoint's run lies, if it was kept."""
-    return path.parent.parent / "replay.f32"
+    return path.resolve().parent.parent / "replay.f32"

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from threadpoolctl import threadpool_limits
 
 from td3core.config import EnvChoice, RunConfig
+from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
@@ -58,5 +59,6 @@ def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) ->
             policy = pipe.recv()
             try:
                 pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
-            except Exception as problem:
-                pipe.send(f"{type(problem).__name__}: {problem}")
+            except BaseException as problem:
+                # Ctrl-C does not reach this process: whatever it is, the environment raised it.
+                pipe.send(f"{type(problem).__name__}: {reason_of(problem)}")

@@ -14,7 +14,7 @@ from td3core.errors import Message
 from td3core.protocol.events import Phase, Progress
 from td3core.system import timestamp
 from td3core.training.collector import Collector
-from td3core.training.divergence import require_finite_agent
+from td3core.training.divergence import require_finite_agent, require_finite_state
 from td3core.training.live_settings import LiveSettings
 from td3core.training.recorder import Recorder
 from td3core.training.run_clock import RunClock
@@ -68,7 +68,7 @@ class RunState:
         """Return a copy of everything a run resumes from, but for the replay buffer.
 
         Raises:
-            DivergedError: a weight is NaN or infinite.
+            DivergedError: a weight, moment or metric is NaN or infinite.
         """
         require_finite_agent(self._agent, self.env_steps)
         counters = Counters(
@@ -92,8 +92,9 @@ class RunState:
             wall_s=self.wall_s,
             numerics=numerics | {"products": self._product},
         )
-        tensors = self._agent.state() | self._pending_metrics | self._collector.state()
-        return Checkpoint(header=header, tensors=tensors)
+        learned = self._agent.state() | self._pending_metrics
+        require_finite_state(learned, self.env_steps)
+        return Checkpoint(header=header, tensors=learned | self._collector.state())
 
     def restore(self, saved: Checkpoint, *, wall_s: float) -> list[Message]:
         """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far.
