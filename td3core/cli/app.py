@@ -11,6 +11,7 @@ from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
 from td3core.cli.check import check_command
 from td3core.cli.listing import list_command
+from td3core.cli.output import tolerant_output
 from td3core.cli.terminal import log, print_result
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, reason_of
@@ -38,6 +39,17 @@ def main(arguments: list[str] | None = None) -> int:
     # As with python -m, the user's own environments are imported from the current folder.
     if "" not in sys.path:
         sys.path.insert(0, "")
+    with tolerant_output() as (out, _):
+        status = _status(arguments)
+        out.flush()
+        if isinstance(out.failure, OSError) and sys.__stdout__ is not None:
+            reason = out.failure.strerror or out.failure
+            log(f"td3-studio: Standard output cannot be written: {reason}.")
+            status = status or FAILED
+    return status
+
+
+def _status(arguments: list[str] | None) -> int:
     try:
         status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except RequestError as problem:

@@ -1,11 +1,22 @@
 """A child process connected by a pipe."""
 
 import multiprocessing
+import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
 _JOIN_TIMEOUT_S = 2.0
+
+
+def leave_signals_to_parent() -> None:
+    """Ignore the signals that reach every process of a terminal or a service.
+
+    The training process handles them: it needs its children to save what they are doing.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 class ChildProcess:
@@ -37,7 +48,8 @@ class ChildProcess:
         """End the process: at once if ``kill``, else give it 2 s to finish what it is doing."""
         self.close_pipe()
         if kill:
-            self._process.terminate()
+            # It ignores the signal of terminate().
+            self._process.kill()
         self._process.join(_JOIN_TIMEOUT_S)
         if self._process.is_alive():
             self._process.kill()

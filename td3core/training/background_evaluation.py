@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
@@ -12,7 +11,7 @@ from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
-from td3core.system.child_process import ChildProcess
+from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 
 _NICENESS = 5
 
@@ -50,8 +49,7 @@ class EvaluationProcess(ChildProcess):
 
 def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
     """Evaluate each policy that arrives, until the pipe closes."""
-    # Ctrl-C reaches every process of the terminal; the training process handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
