@@ -1,18 +1,23 @@
-"""Sentences for the user as data, and the two ways a run can go wrong."""
+"""Messages for the user as data, and the errors that carry them."""
 
 import difflib
 import traceback
+from collections.abc import Sequence
 from typing import Any, Self
 
 
 class Message(str):
-    """A sentence in English that remembers what it was made of.
+    """An English message that keeps its template and values, so that it can be translated.
 
-    ``template`` names the sentence for a translation, ``values`` are what its braces stand for::
+    A value may itself be a message. Numbers stay numbers; the template formats them::
 
-        Message("{name} cannot be {value}.", name="tau", value=7)
+        Message("{name} cannot be {value:g}.", name="tau", value=7)
 
-    Without values the template is taken as it is, braces included.
+    Without values the template is taken literally, braces included.
+
+    Attributes:
+        template: The text with a replacement field for each value; the key of a translation.
+        values: What the replacement fields stand for.
     """
 
     __slots__ = ("template", "values")
@@ -21,12 +26,12 @@ class Message(str):
 
     def __new__(cls, template: str, /, **values: Any) -> Self:
         """Format ``template`` with ``values``."""
-        made = super().__new__(cls, template.format(**values) if values else template)
-        made.template, made.values = template, values
-        return made
+        message = super().__new__(cls, template.format(**values) if values else template)
+        message.template, message.values = template, values
+        return message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep template and values when sent to another process."""
+        """Keep template and values when pickled."""
         return _message, (self.template, self.values)
 
 
@@ -34,41 +39,75 @@ def _message(template: str, values: dict[str, Any]) -> Message:
     return Message(template, **values)
 
 
-class _SentenceError(Exception):
-    """An exception that is one plain sentence for the user."""
+class MessageError(Exception):
+    """An exception whose text is one plain sentence for the user.
+
+    Attributes:
+        message: That sentence.
+    """
 
     def __init__(self, template: str, /, **values: Any) -> None:
+        """Take a template and its values, or a finished :class:`Message`."""
         self.message = template if isinstance(template, Message) else Message(template, **values)
         super().__init__(self.message)
 
 
-class RequestError(_SentenceError, ValueError):
-    """What was asked cannot be done: nothing was started, nothing written."""
+class RequestError(MessageError, ValueError):
+    """A request cannot be fulfilled: nothing was started, nothing written."""
+
+
+class RunError(MessageError, RuntimeError):
+    """A run that had started cannot continue; the message names the cause and the step."""
+
+
+def message_of(problem: BaseException) -> Message:
+    """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
+    return problem.message if isinstance(problem, MessageError) else quoted(str(problem))
+
+
+def quoted(text: str) -> Message:
+    """Return text of other software as a message; it is a value, so no translation is looked up."""
+    return Message("{text}", text=text)
 
 
 def brief(problem: object, most: int = 200) -> str:
-    """Return what is said of a problem, or any text, on one line of no more than a few words."""
+    """Return the text of an exception, or of anything, on one line of ``most`` characters."""
     text = " ".join(str(problem).split())
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-class RunError(_SentenceError, RuntimeError):
-    """A run that had started cannot continue; the sentence names the cause and the step."""
-
-
 def traceback_of(problem: BaseException) -> str:
-    """Return the traceback that leads to the fault; empty where a sentence says all there is.
+    """Return the traceback that leads to the fault; empty where the message says it all.
 
-    Of a :class:`RunError` that is the one of its cause: what an environment raised, for instance.
+    For a :class:`RunError` this is the traceback of its cause, such as an environment's exception.
     """
     blamed = problem.__cause__ if isinstance(problem, RunError) else problem
     return "".join(traceback.format_exception(blamed)) if blamed else ""
 
 
-def unknown_name(kind: str, name: str, known: list[str]) -> RequestError:
-    """Build the error for a name that does not exist, with the nearest ones that do."""
-    name = str(name)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    shown = brief(repr(name))
-    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
-    return RequestError(f"There is no {kind} called {shown}.{hint}")
+def unknown_name(kind: str, name: object, known: Sequence[str]) -> RequestError:
+    """Return the error for a name that does not exist, with the most similar ones that do.
+
+    Args:
+        kind: What the name should stand for, such as "preset".
+        name: What was given; not necessarily text.
+        known: All names there are.
+    """
+    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    values = {"kind": kind, "name": brief(repr(str(name)))}
+    if not near:
+        names = ", ".join(known)
+        return RequestError(
+            "There is no {kind} called {name}. Known: {names}.", names=names, **values
+        )
+    if len(near) == 1:
+        return RequestError(
+            "There is no {kind} called {name}. Did you mean {suggestion}?",
+            suggestion=near[0],
+            **values,
+        )
+    return RequestError(
+        "There is no {kind} called {name}. Did you mean one of these: {suggestions}?",
+        suggestions=", ".join(near),
+        **values,
+    )

@@ -1,6 +1,7 @@
-"""One seed, one named generator per purpose; nothing draws from a global generator.
+"""Random generators: one per purpose, all derived from the seed of the run.
 
-So evaluating, drawing or replaying never changes a run, and every stream can be saved and restored.
+Nothing uses a global generator. Evaluating, rendering or replaying therefore never changes a run,
+and every stream can be saved and restored.
 """
 
 from enum import IntEnum
@@ -12,7 +13,7 @@ _WORD = (1 << 64) - 1
 
 
 class Purpose(IntEnum):
-    """What a stream of random numbers is for. The order is part of the file format."""
+    """What a generator is used for. The values are part of the file format."""
 
     NETWORK_INIT = 0
     ENVIRONMENT = 1
@@ -24,9 +25,9 @@ class Purpose(IntEnum):
 
 
 def generator(seed: int, purpose: Purpose, slot: int = 0) -> np.random.Generator:
-    """Return the generator that a run with this seed uses for this purpose.
+    """Return the generator for a purpose in a run with this seed.
 
-    Parallel environments have one each; that of ``slot`` 0 is the one of a single environment.
+    Each parallel environment has its own; ``slot`` 0 gives the generator of a single environment.
     """
     key = (int(purpose), slot) if slot else (int(purpose),)
     sequence = np.random.SeedSequence(seed, spawn_key=key)
@@ -34,14 +35,14 @@ def generator(seed: int, purpose: Purpose, slot: int = 0) -> np.random.Generator
 
 
 def episode_seed(seed: int, purpose: Purpose, episode: int) -> int:
-    """Return the reset seed of one episode (counted from 0), independent of all others."""
+    """Return the reset seed, from 0 to 2³¹ - 1, of an episode counted from 0."""
     sequence = np.random.SeedSequence(seed, spawn_key=(int(purpose), episode))
     # Environments take a signed 32-bit seed.
     return int(sequence.generate_state(1)[0] >> 1)
 
 
 def generator_state(source: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the state of a PCG64 generator as six 64-bit words."""
+    """Return the state of a PCG64 generator as six 64-bit words (6,)."""
     state = source.bit_generator.state
     inner = state["state"]
     words = [
@@ -56,7 +57,7 @@ def generator_state(source: np.random.Generator) -> NDArray[np.uint64]:
 
 
 def restore_generator(target: np.random.Generator, words: NDArray[np.uint64]) -> None:
-    """Put a generator back into the state that :func:`generator_state` returned."""
+    """Restore the state ``words`` (6,) that :func:`generator_state` returned."""
     high, low, inc_high, inc_low, has_uint32, uinteger = (int(word) for word in words)
     target.bit_generator.state = {
         "bit_generator": "PCG64",

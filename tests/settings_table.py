@@ -33,6 +33,8 @@ def _shown(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, int):
         return f"{value:,}"
     return "" if value is None else str(value)

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ ROOMS = ("td3core/", "studio/", "resources/", "tests/", ".ci/")
 MODULES = {
     path.name for room in ("td3core", "studio", "tests") for path in ROOT.glob(f"{room}/**/*.py")
 }
+MOST_WORDS_OF_LABEL = 6
+"""What is longer and in italics is the title of a paper."""
 WINDOW_OPTIONS = {"--runs-dir"}
 PLACEHOLDER = "my_"
 """Begins the names of modules and files that stand for the reader's own."""
@@ -140,6 +143,25 @@ def test_the_map_has_a_line_for_every_room() -> None:
         for init in (ROOT / package).rglob("__init__.py")
     }
     assert mapped == rooms | {"resources/", "tests/"}
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+@cache
+def labels_in(*rooms: str) -> str:
+    """Return every text in the code of some rooms, one a line."""
+    trees = [ast.parse(path.read_text("utf-8")) for room in rooms for path in ROOT.glob(room)]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return "\n".join(node.value for node in nodes if isinstance(node.value, str))
+
+
+@parameters([ROOT / "README.md", *PAGES])
+def test_every_label_named_in_the_text_is_one_of_the_window(path: Path) -> None:
+    labels = labels_in("studio/**/*.py", "td3core/config/*.py")
+    named = re.findall(r"(?<![*\w])\*([A-Z][^*\n]*)\*(?!\*)", prose(path))
+    wanted = [name for name in named if len(name.split()) <= MOST_WORDS_OF_LABEL]
+    assert [name for name in wanted if name not in labels] == []
 
 
 # Commands ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The headless commands. Each checks what was asked, calls one function and prints what came of it.
+"""The headless commands: each checks its arguments, calls one function and prints the result.
 
 Start with ``app.py``.
 """

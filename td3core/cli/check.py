@@ -1,54 +1,54 @@
-"""The command that tries an environment."""
+"""The command that checks an environment."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from td3core.cli.options import AsJson, EnvModule, EnvName
+from td3core.cli.terminal import print_json
 from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
-    from td3core.envs.check import CheckReport
+    from td3core.envs.check.report import CheckReport
 
 
 def check_command(
-    env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
-    env_module: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE", help="Import this first; it registers the environment."),
-    ] = None,
+    env: EnvName,
+    env_module: EnvModule = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="env_args=JSON", help="Its arguments.")
+        list[str] | None,
+        typer.Option("--set", metavar="env_args=JSON", help="Arguments of the environment."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Only what is tried before a run begins.")
+        bool, typer.Option("--quick", help="Run only the checks made before training.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object as the last line.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
-    """Try an environment: sizes, values, repeatability, ends of episodes. Status 1 on an error."""
+    """Check an environment: sizes, values, repeatability, episode ends. Status 1 on an error."""
     from td3core.config.env_choice import EnvChoice
-    from td3core.envs.check import Level, examine
+    from td3core.envs.check.examine import examine
+    from td3core.envs.check.report import Level
 
     values = assignments(settings or [])
     args = values.pop("env_args", "")
     if values:
-        raise RequestError(f"check takes no setting but env_args, so not {' or '.join(values)}.")
+        raise RequestError(
+            "check takes no setting but env_args, so not {names}.", names=", ".join(values)
+        )
     name = f"{env_module}:{env}" if env_module else env
     report = examine(EnvChoice(name, args), thorough=not quick)
     if as_json:
-        print(json.dumps(_plain(report)))  # noqa: T201
+        print_json(_as_dict(report))
     else:
-        _tell(report)
+        _show(report)
     return 1 if report.count(Level.ERROR) else 0
 
 
-def _plain(report: "CheckReport") -> dict[str, Any]:
-    from td3core.envs.check import Level
+def _as_dict(report: "CheckReport") -> dict[str, Any]:
+    from td3core.envs.check.report import Level
 
     info = report.env
     return {
@@ -67,8 +67,8 @@ def _plain(report: "CheckReport") -> dict[str, Any]:
     }
 
 
-def _tell(report: "CheckReport") -> None:
-    from td3core.envs.check import Level
+def _show(report: "CheckReport") -> None:
+    from td3core.envs.check.report import Level
 
     out = Console(highlight=False)
     colours = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}

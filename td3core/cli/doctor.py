@@ -1,4 +1,4 @@
-"""What this machine has, what is missing, and how to get it."""
+"""Examines the installation: versions, devices, renderers, and what is missing."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from td3core.config import default_threads
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.runs.new_run import default_runs_dir, versions
 
-_DRAW_ONCE = """
+_RENDER_ONCE = """
 import sys
 from td3core.envs.make import make_env
 env = make_env(sys.argv[1], render=True)
@@ -22,7 +22,7 @@ print(env.render().shape)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report; ``ok`` is None where nothing is right or wrong."""
+    """One line of the report; ``ok`` is None if it is only information."""
 
     what: str
     value: str
@@ -30,11 +30,11 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Look at versions, processors, environments and renderers, one finding at a time."""
+    """Yield findings about versions, devices, environments and renderers, one by one."""
     for package, found in versions().items():
         yield Finding(package, found)
-    yield _package("PySide6-Essentials", "the window; pip install td3-studio brings it")
-    yield _package("av", "films (replay --video); pip install av")
+    yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
+    yield _package("av", "needed for videos; pip install av")
     yield Finding("processor", f"{os.cpu_count()} cores, {default_threads()} for training")
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())
@@ -42,10 +42,10 @@ def examine() -> Iterator[Finding]:
         members = [known for known in KNOWN if known.group == group]
         first = members[0]
         if not first.installed:
-            yield _not_there(first)
+            yield _not_installed(first)
             continue
         yield Finding(group, f"{len(members)} environments", True)
-        yield _draws(first.env_id)
+        yield _renders(first.env_id)
 
 
 def _package(name: str, purpose: str) -> Finding:
@@ -55,8 +55,8 @@ def _package(name: str, purpose: str) -> Finding:
         return Finding(name, f"missing: {purpose}", False)
 
 
-def _not_there(known: KnownEnv) -> Finding:
-    """Gymnasium's own simulators come with the studio; others only when asked for."""
+def _not_installed(known: KnownEnv) -> Finding:
+    """Only Gymnasium's own simulators are installed with the studio; others are optional."""
     command = f"pip install '{known.package}'"
     if known.registered_by:
         return Finding(known.group, f"not installed (optional); {command}")
@@ -67,7 +67,8 @@ def _accelerator() -> Finding:
     import torch
 
     if torch.cuda.is_available():
-        return Finding("accelerator", f"{torch.cuda.get_device_name()} (training uses the CPU)")
+        name = torch.cuda.get_device_name()
+        return Finding("accelerator", f"{name}; use it with --set device=cuda")
     return Finding("accelerator", "none found; training uses the CPU")
 
 
@@ -78,20 +79,20 @@ def _writable() -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _draws(env_id: str) -> Finding:
-    """Draw one picture in a process of its own: a broken graphics driver may end the process."""
+def _renders(env_id: str) -> Finding:
+    """Render one image in a new process: a broken graphics driver may end the process."""
     try:
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", _DRAW_ONCE, env_id],
+            [sys.executable, "-c", _RENDER_ONCE, env_id],
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Finding(f"draws {env_id}", "no picture within 60 s", False)
+        return Finding(f"renders {env_id}", "no image within 60 s", False)
     if done.returncode == 0:
-        return Finding(f"draws {env_id}", "yes", True)
+        return Finding(f"renders {env_id}", "yes", True)
     reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     hint = "" if not sys.platform.startswith("linux") else " (try MUJOCO_GL=osmesa)"
-    return Finding(f"draws {env_id}", f"no: {reason}{hint}", False)
+    return Finding(f"renders {env_id}", f"no: {reason}{hint}", False)

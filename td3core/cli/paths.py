@@ -1,4 +1,4 @@
-"""What a person may call a run, a checkpoint or a file to be written."""
+"""Resolves the runs, checkpoints and output files named on the command line."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def runs_folder(chosen: Path | None) -> Path:
-    """Return the folder of runs: the one given, else the user's own."""
+    """Return the folder of runs: ``chosen``, or else the default."""
     from td3core.runs.new_run import default_runs_dir
 
     return chosen or default_runs_dir()
@@ -28,15 +28,15 @@ def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
     if named.is_dir() and (runs_dir or not run.exists()):
         run = named
     if run.is_file():
-        raise RequestError(f"{run} is a file; name the run's folder.")
+        raise RequestError("{path} is a file; name the run's folder.", path=str(run))
     return RunDirectory.open(run)
 
 
 def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = False) -> Path:
-    """Let a run stand for its best checkpoint, or for its ``last``; return the file.
+    """Return a checkpoint file; for a run its best one, or its last one if ``last``.
 
     Raises:
-        RequestError: it is a run that holds none.
+        RequestError: the run has no checkpoint.
     """
     named = runs_folder(runs_dir) / path / "run.toml"
     if path.is_file() or not (path.is_dir() or named.is_file()):
@@ -45,19 +45,23 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     for found in (run.last, run.best) if last else (run.best, run.last):
         if found.exists():
             return found
-    raise RequestError(f"{path.name} holds no checkpoint yet.")
+    raise RequestError("{run} has no checkpoint yet.", run=path.name)
 
 
 def require_writable_name(target: Path, *, overwrite: bool) -> None:
-    """Refuse a file name that is none, or that would cost something that is there.
+    """Refuse a target that is not a file name, or that would overwrite something.
 
     Raises:
-        RequestError: it is empty or a folder, lies in a run, or exists and ``overwrite`` is off.
+        RequestError: it is empty, a folder, inside a run, or exists and ``overwrite`` is off.
     """
     if not target.name or target.is_dir():
-        raise RequestError(f"{str(target)!r} names a folder; name the file to write.")
+        raise RequestError("{path} is a folder; name the file to write.", path=repr(str(target)))
     inside = [folder for folder in target.resolve().parents if (folder / "run.toml").exists()]
     if inside:
-        raise RequestError(f"{target} lies in the run {inside[0].name}; write somewhere else.")
+        raise RequestError(
+            "{path} is inside the run {run}; choose another folder.",
+            path=str(target),
+            run=inside[0].name,
+        )
     if target.exists() and not overwrite:
-        raise RequestError(f"{target} exists already; --force replaces it.")
+        raise RequestError("{path} already exists; --force replaces it.", path=str(target))

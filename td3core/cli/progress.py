@@ -1,4 +1,4 @@
-"""Tells a run's story on a terminal: a progress bar, and a line for what is worth keeping."""
+"""Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from types import TracebackType
 from typing import Self
@@ -10,15 +10,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from td3core.protocol import events
 
 
-def reached(event: events.Evaluated) -> str:
-    """Say how many episodes reached the environment's threshold; nothing if it has none."""
+def success_text(event: events.Evaluated) -> str:
+    """Return how many episodes reached the environment's threshold; empty without one."""
     if event.success is None:
         return ""
     return f", {event.success:.0%} reach {event.reward_threshold:g}"
 
 
 class ProgressReporter:
-    """A ``report`` for :func:`td3core.training.launch.train` that writes to a console."""
+    """A ``report`` for :func:`td3core.training.launch.train` that writes to ``console``."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -30,7 +30,7 @@ class ProgressReporter:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            # A log file has no use for a moving bar.
+            # A log file cannot show a moving bar.
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
@@ -52,12 +52,14 @@ class ProgressReporter:
         match event:
             case events.Started():
                 self._bar.update(self._task, total=event.config.steps)
-                self._say(f"Run {event.run}")
+                self._print(f"Run {event.run}")
                 if event.env_steps:
-                    self._say(f"going on from step {event.env_steps:,}")
+                    self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeats:
-                    self._say(event.repeats)
-                self._say(f"{event.device} × {event.threads}, products by {event.products}")
+                    self._print(event.repeats)
+                self._print(
+                    f"{event.device} × {event.threads}, matrix products by {event.products}"
+                )
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -67,18 +69,18 @@ class ProgressReporter:
                 )
             case events.Evaluated():
                 best = "  best so far" if event.is_best else ""
-                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached(event)}"
-                self._say(f"step {event.env_steps:>9,}  return {result}{best}")
+                result = f"{event.mean:9.2f} ± {event.std:.2f}{success_text(event)}"
+                self._print(f"step {event.env_steps:>9,}  return {result}{best}")
             case events.Warned():
-                self._say(f"Warning: {event.message}")
+                self._print(f"Warning: {event.message}")
             case events.Ended():
                 word = "finished" if event.stopped == "finished" else "stopped and saved"
-                self._say(
+                self._print(
                     f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"
                 )
             case _:
                 pass
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(escape(text), soft_wrap=True)

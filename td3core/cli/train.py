@@ -1,6 +1,5 @@
-"""The commands that train: a new run, one that goes on, a branch; and the check of going on."""
+"""The commands that train, and the one that checks whether a run resumes exactly."""
 
-import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,60 +8,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
+from td3core.cli.options import AsJson, EnvModule, EnvName, Run, RunsDir, Settings, Steps
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
+from td3core.cli.terminal import console, log, print_json, print_result
 from td3core.cli.values import assignments
 from td3core.config import parse_value
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
 
 if TYPE_CHECKING:
+    from td3core.config import RunConfig, Tunables
     from td3core.protocol.events import Ended, Event, Failed
+    from td3core.training.verify_resume import ResumeCheck
 
 FAILED = 1
 
-console = Console(stderr=True, highlight=False)
-
-RunsDir = Annotated[
-    Path | None,
-    typer.Option("--runs-dir", help="Folder of runs; else TD3_STUDIO_RUNS, else the user's own."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
-Steps = Annotated[str | None, typer.Option(help="Environment steps; 1e6 counts.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting.")
-]
-Run = Annotated[Path, typer.Argument(help="A run: its folder, or the name that list shows.")]
-
 
 def train(
-    env: Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")],
-    env_module: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE", help="Import this first; it registers the environment."),
-    ] = None,
+    env: EnvName,
+    env_module: EnvModule = None,
     preset: Annotated[
         list[str] | None,
-        typer.Option(help="Preset or variant, more than one allowed; else the environment's own."),
+        typer.Option(help="Preset or variant; may be repeated. Default: the environment's preset."),
     ] = None,
     steps: Steps = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
     threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
     no_eval: Annotated[bool, typer.Option("--no-eval", help="Skip evaluations.")] = False,
     journal: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Make another run's live changes, at the same steps."),
+        typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Train an agent. Ctrl-C saves and ends cleanly."""
-    from td3core.config.env_choice import EnvChoice
-    from td3core.config.presets import compose
-    from td3core.envs.make import check_env
+    """Train an agent. Ctrl-C saves and stops."""
     from td3core.runs.journal import changes_of
     from td3core.training.launch import train as train_run
 
@@ -73,39 +56,49 @@ def train(
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
         values["eval_interval"] = 0
-    if env_module:
-        env = f"{env_module}:{env}"
-    # An unknown environment is the likelier slip; say that rather than "no such preset".
-    # Its full name: Pendulum stands for the newest Pendulum-v1, and so for that one's preset.
-    env = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
-    config, tunables = compose(env, preset or [], values)
+    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
     schedule = changes_of(find_run(journal, runs_dir).journal()) if journal else ()
     folder = runs_folder(runs_dir)
-    return _conduct(
+    return _run(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
         as_json=as_json,
     )
 
 
+def _settings(
+    env: str, presets: list[str] | None, values: dict[str, Any]
+) -> "tuple[RunConfig, Tunables]":
+    from td3core.config.env_choice import EnvChoice
+    from td3core.config.presets import compose
+    from td3core.envs.make import check_env
+
+    # A misspelt environment is likelier than a misspelt preset, so it is checked first. The full
+    # id selects the preset: Pendulum means Pendulum-v1.
+    env_id = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
+    return compose(env_id, presets or [], values)
+
+
 def resume(run: Run, steps: Steps = None, runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
-    """Go on with a run, exactly as if it had never been interrupted."""
+    """Resume a run exactly where it was interrupted."""
     from td3core.training.launch import resume as resume_run
 
     path = find_run(run, runs_dir).path
     total = None if steps is None else int(parse_value("steps", steps))
-    return _conduct(
+    return _run(
         lambda control, report: resume_run(path, control, report, steps=total), as_json=as_json
     )
 
 
 def branch(
-    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint, or a run (its last one).")],
+    checkpoint: Annotated[
+        Path, typer.Argument(help="A checkpoint, or a run (its last checkpoint is used).")
+    ],
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
-    """Begin a new run with everything a checkpoint holds, and other settings."""
+    """Start a new run from a checkpoint, with other settings."""
     from td3core.training.launch import branch as branch_run
 
     values = assignments(settings or [])
@@ -113,7 +106,7 @@ def branch(
         values["steps"] = parse_value("steps", steps)
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
-    return _conduct(
+    return _run(
         lambda control, report: branch_run(path, values, control, report, folder),
         as_json=as_json,
     )
@@ -121,63 +114,67 @@ def branch(
 
 def verify(
     run: Run,
-    steps: Annotated[int, typer.Option(min=2, help="How far to go on, twice.")] = 500,
+    steps: Annotated[int, typer.Option(min=2, help="Environment steps to train, twice.")] = 500,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
-    """Try on copies whether a run resumes exactly. Status 1 if it does not."""
+    """Check on copies whether a run resumes exactly. Status 1 if it does not."""
     from td3core.training.verify_resume import verify as verify_run
 
     path = find_run(run, runs_dir).path
     try:
-        verdict = verify_run(path, steps=steps, announce=_announce)
+        # The window reads whole lines of this.
+        verdict = verify_run(path, steps=steps, announce=lambda text: log(f"{text} ..."))
     except RunError as problem:
-        console.print(f"[red]The check failed:[/] {escape(str(problem))}", soft_wrap=True)
+        _log_error("The check failed:", str(problem))
         return FAILED
     if as_json:
-        print(json.dumps(asdict(verdict) | {"exact": verdict.exact}))  # noqa: T201
+        print_json(asdict(verdict) | {"exact": verdict.exact})
     else:
-        end = verdict.from_step + verdict.steps
-        word = "resumes exactly" if verdict.exact else "does not resume exactly"
-        print(f"{path.name} {word} (steps {verdict.from_step} to {end})")  # noqa: T201
-        if not verdict.updates:
-            print("  No update was done in these steps: learning was not tried.")  # noqa: T201
-        for difference in verdict.differences:
-            print(f"  {difference}")  # noqa: T201
+        _print_verdict(path.name, verdict)
     return 0 if verdict.exact else FAILED
 
 
-def _announce(text: str) -> None:
-    # The window reads whole lines of it.
-    console.print(f"{text} ...", soft_wrap=True)
+def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
+    end = verdict.from_step + verdict.steps
+    result = "resumes exactly" if verdict.exact else "does not resume exactly"
+    print_result(f"{run} {result} (steps {verdict.from_step} to {end})")
+    if not verdict.updates:
+        print_result("  These steps contain no update, so learning was not checked.")
+    for difference in verdict.differences:
+        print_result(f"  {difference}")
 
 
-def _conduct(
+def _run(
     begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]", *, as_json: bool
 ) -> int:
-    """See a run through on the terminal; return the exit status."""
+    """Train with progress on the terminal; return the exit status."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Failed
 
     control = Control()
-    with _interrupts_stop(control), ProgressReporter(console) as narrator:
-        outcome = begin(control, narrator)
+    with _interrupts_stop(control), ProgressReporter(console) as report:
+        outcome = begin(control, report)
     if isinstance(outcome, Failed):
         if outcome.request:
             raise RequestError(outcome.message)
-        console.print(f"[red]The run failed:[/] {escape(outcome.message)}", soft_wrap=True)
+        _log_error("The run failed:", outcome.message)
         if outcome.details:
-            console.print(escape(outcome.details), style="dim")
-        result = _plain(outcome.ending) | {"message": outcome.message}
+            log(outcome.details, style="dim")
+        result = _as_dict(outcome.ending) | {"message": outcome.message}
     else:
-        result = _plain(outcome)
+        result = _as_dict(outcome)
     if as_json:
-        print(json.dumps(result))  # noqa: T201
+        print_json(result)
     return FAILED if isinstance(outcome, Failed) else 0
 
 
-def _plain(ending: "Ended | None") -> dict[str, Any]:
-    """Return the promised keys with values JSON can hold; all null for a run that never began."""
+def _log_error(heading: str, message: str) -> None:
+    console.print(f"[red]{heading}[/] {escape(message)}", soft_wrap=True)
+
+
+def _as_dict(ending: "Ended | None") -> dict[str, Any]:
+    """Return the keys of ``--json``; all null for a run that never started."""
     from td3core.protocol.events import Ended
 
     if ending is None:
@@ -188,12 +185,12 @@ def _plain(ending: "Ended | None") -> dict[str, Any]:
 
 @contextmanager
 def _interrupts_stop(control: Control) -> Iterator[None]:
-    """Let the first Ctrl-C ask the run to save and end; the second one interrupts."""
+    """Make the first Ctrl-C save and stop the run, and the second one interrupt it."""
 
     def handle(_number: int, _frame: object) -> None:
         if control.stopping:
             raise KeyboardInterrupt
-        console.print("Saving; press Ctrl-C again to leave at once.")
+        log("Saving; press Ctrl-C again to quit at once.")
         control.stop()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -1,4 +1,4 @@
-"""Values that commands take as text."""
+"""Parses the values of ``--set``."""
 
 from typing import Any
 
@@ -7,17 +7,19 @@ from td3core.errors import RequestError
 
 
 def assignments(texts: list[str]) -> dict[str, Any]:
-    """Read the ``FIELD=VALUE`` of every ``--set``.
+    """Parse the ``FIELD=VALUE`` of every ``--set``.
 
     Raises:
-        RequestError: a field is unknown or has a place of its own, or a value is not of its type.
+        RequestError: a field is unknown or cannot be set this way, or a value has the wrong type.
     """
     values = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise RequestError(f"--set takes FIELD=VALUE, not {text!r}.")
-        if name.strip() in ("env", "preset"):
-            raise RequestError(f"--set cannot change {name.strip()}; it has a place of its own.")
+            raise RequestError("--set takes FIELD=VALUE, not {text}.", text=repr(text))
+        if name.strip() == "env":
+            raise RequestError("--set cannot change env; name the environment after the command.")
+        if name.strip() == "preset":
+            raise RequestError("--set cannot change preset; use --preset.")
         values[name.strip()] = parse_value(name.strip(), value)
     return values

@@ -1,17 +1,16 @@
-"""Every setting of a run, declared once, and the presets that are made of them.
+"""Every setting of a run, declared once, and the presets built from them.
 
-Start with ``settings.py``: form, command line, checks and manual all read what is declared there.
+Start with ``run_config.py`` and ``tunables.py``: form, command line, checks and manual all read
+what is declared there.
 """
 
 from td3core.config.env_choice import EnvChoice
+from td3core.config.run_config import RunConfig, default_threads
 from td3core.config.settings import (
-    RunConfig,
     Settings,
-    Tunables,
     changes,
     check_together,
     default,
-    default_threads,
     make_settings,
     parse_value,
     spec,
@@ -20,6 +19,7 @@ from td3core.config.settings import (
     type_words,
 )
 from td3core.config.spec import Spec
+from td3core.config.tunables import Tunables
 
 __all__ = [
     "EnvChoice",

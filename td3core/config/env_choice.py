@@ -1,22 +1,22 @@
-"""Which environment is meant: its identifier, and the arguments it is made with.
+"""An environment as plain data: its identifier, and the arguments it is made with.
 
-Plain data that travels in settings, checkpoints and to other processes. Nothing here makes an
-environment or touches what an argument names.
+It is part of settings and checkpoints, and is sent to other processes. Nothing here makes an
+environment or opens a file that an argument names.
 """
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError, brief, message_of
 
 RESERVED = ("id", "render_mode", "disable_env_checker")
-"""Arguments of ``gymnasium.make`` that the studio itself decides on."""
+"""Arguments of ``gymnasium.make`` that the studio sets itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvChoice:
-    """An environment to be made with :func:`td3core.envs.make.make_env`.
+    """An environment to make with :func:`td3core.envs.make.make_env`.
 
     Raises:
         RequestError: ``args`` is not the text of a JSON object.
@@ -36,7 +36,7 @@ class EnvChoice:
 
 
 def canonical_args(text: str) -> str:
-    """Return the arguments in one spelling; empty if there are none.
+    """Return the text of a JSON object in one spelling; empty if the object is.
 
     Raises:
         RequestError: the text is not a JSON object.
@@ -49,45 +49,51 @@ def parse_args(text: str) -> dict[str, Any]:
     """Read arguments from the text of a JSON object; empty text means none.
 
     Raises:
-        RequestError: naming the text and what is wrong with it.
+        RequestError: with the text and what is wrong with it.
     """
     if not isinstance(text, str):
-        raise _refused(text, "it is not text")
+        raise _refusal(text, Message("it is not text"))
     if not text.strip():
         return {}
     try:
         found = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        raise _refused(text, f"{problem.msg.lower()} at character {problem.pos + 1}") from None
+        reason = Message(
+            "{problem} at character {position}",
+            problem=problem.msg.lower(),
+            position=problem.pos + 1,
+        )
+        raise _refusal(text, reason) from None
     except RecursionError:
-        raise _refused(text, "it is nested too deeply") from None
+        raise _refusal(text, Message("it is nested too deeply")) from None
     except ValueError as problem:
-        raise _refused(text, str(problem)) from None
+        raise _refusal(text, message_of(problem)) from None
     if not isinstance(found, dict):
-        raise _refused(text, f"it is {_KINDS[type(found)]}")
+        raise _refusal(text, _NOT_AN_OBJECT[type(found)])
     for name in RESERVED:
         if name in found:
-            raise _refused(text, f"{name} is decided by the studio")
+            raise _refusal(text, Message("{name} is set by the studio", name=name))
     return found
 
 
-_KINDS: dict[type, str] = {
-    list: "a list",
-    str: "a text",
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-    type(None): "null",
+_NOT_AN_OBJECT: dict[type, Message] = {
+    list: Message("it is a list"),
+    str: Message("it is a string"),
+    int: Message("it is a number"),
+    float: Message("it is a number"),
+    bool: Message("it is true or false"),
+    type(None): Message("it is null"),
 }
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
+    raise RequestError("{name} is not a JSON number", name=name)
 
 
-def _refused(text: object, reason: str) -> RequestError:
-    shown = repr(text) if len(repr(text)) < 300 else f"{repr(text)[:300]}…"
+def _refusal(text: object, reason: Message) -> RequestError:
     return RequestError(
-        f"env_args cannot be {shown}: {reason}; it takes a JSON object such as"
-        ' {"xml_file": "/path/to/ant.xml"}.'
+        "env_args cannot be {value}: {reason}. Use a JSON object such as {example}.",
+        value=brief(repr(text), 300),
+        reason=reason,
+        example='{"xml_file": "/path/to/ant.xml"}',
     )

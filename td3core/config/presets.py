@@ -1,7 +1,7 @@
-"""Settings that are known to work, kept as TOML files in ``resources/presets``.
+"""Settings that are known to work, stored as TOML files in ``resources/presets``.
 
 A *preset* belongs to an environment. A *variant* belongs to none: it changes the algorithm (DDPG,
-TD3 without one of its tricks) and is laid over any preset.
+TD3 without one of its tricks) and is applied on top of any preset.
 """
 
 import os
@@ -25,11 +25,11 @@ from td3core.config import (
     specs,
     to_dict,
 )
-from td3core.errors import RequestError, brief, unknown_name
+from td3core.errors import Message, RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
 
 PLUS = " + "
-"""Joins the names of a preset and of the variants laid over it."""
+"""Joins the names of a preset and of the variants applied on top of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,13 @@ class Preset:
 
     name: str
     env: str
-    """The environment it is for; empty for a variant."""
+    """Environment it is for; empty for a variant."""
     about: str
     values: Mapping[str, Any]
 
 
 def user_presets_dir() -> Path:
-    """Return the folder of the user's own presets, ``TD3_STUDIO_PRESETS`` if that is set."""
+    """Return the folder of the user's presets: ``TD3_STUDIO_PRESETS`` if set, else the default."""
     chosen = os.environ.get("TD3_STUDIO_PRESETS")
     return (
         Path(chosen) if chosen else platformdirs.user_config_path("td3-studio", False) / "presets"
@@ -52,16 +52,16 @@ def user_presets_dir() -> Path:
 
 
 def load_presets() -> dict[str, Preset]:
-    """Return all presets by name, in alphabetical order; the user's own where they are readable."""
+    """Return all readable presets by name, in alphabetical order."""
     presets = _bundled() + _own()
     return {preset.name: preset for preset in sorted(presets, key=lambda p: p.name.lower())}
 
 
 def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
-    """Keep settings as a preset of the user's own, for the environment they are for.
+    """Save settings as a preset of the user, for their environment.
 
-    Only what differs from the defaults is written. Seed and thread count are left out: they belong
-    to a run and a machine.
+    Only values that differ from the defaults are written, without seed and thread count: these
+    belong to a run and a machine.
 
     Raises:
         RequestError: the name is taken by a bundled preset or empty, or the file cannot be written.
@@ -70,24 +70,26 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     if not name or len(name) > 80 or any(ord(c) < 32 for c in name):
         raise RequestError("A preset needs a name of at most 80 characters.")
     if any(preset.name == name for preset in _bundled()):
-        raise RequestError(f"{name} is the name of a bundled preset; choose another.")
+        raise RequestError("{name} is the name of a bundled preset; choose another.", name=name)
     preset = preset_of(name, config, tunables)
     folder = user_presets_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(_file_of(name), preset_text(preset).encode())
     except OSError as problem:
-        raise RequestError(f"{folder} cannot be written: {problem.strerror}.") from problem
+        raise RequestError(
+            "{path} cannot be written: {reason}.", path=str(folder), reason=problem.strerror
+        ) from problem
     return preset
 
 
 def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:
-    """Return the preset that leads to these settings, naming only what is not the default."""
+    """Return the preset that gives these settings; it holds only what differs from the defaults."""
     return Preset(name=name, env=config.env, about="", values=_differences(config, tunables))
 
 
 def delete_preset(name: str) -> None:
-    """Remove a preset of the user's own.
+    """Delete a preset of the user.
 
     Raises:
         RequestError: there is none of that name.
@@ -95,11 +97,11 @@ def delete_preset(name: str) -> None:
     try:
         _file_of(name).unlink()
     except OSError as problem:
-        raise RequestError(f"{name} is not a preset of your own.") from problem
+        raise RequestError("{name} is not one of your own presets.", name=name) from problem
 
 
 def preset_text(preset: Preset) -> str:
-    """Return a preset as TOML, which :func:`parse_preset` reads."""
+    """Return a preset as TOML text for :func:`parse_preset`."""
     head = {"name": preset.name, "about": preset.about}
     if preset.env:
         head["env"] = preset.env
@@ -114,16 +116,21 @@ def parse_preset(text: str) -> Preset:
     """
     try:
         found = tomllib.loads(text)
-        preset = Preset(
-            name=_text(found["name"]),
-            env=_text(found.get("env", "")),
-            about=_text(found.get("about", "")),
-            values=dict(found.get("settings", {})),
-        )
-        if "env" in found and not preset.env.strip():
-            raise RequestError("env is empty; leave it out of a variant")
-    except (KeyError, TypeError, ValueError, RecursionError) as problem:
-        raise RequestError(f"This is not a preset: {brief(problem)}") from problem
+    except (ValueError, RecursionError) as problem:
+        raise _refusal(quoted(brief(problem))) from problem
+    if "name" not in found:
+        raise _refusal(Message("it has no name"))
+    settings = found.get("settings", {})
+    if not isinstance(settings, dict):
+        raise _refusal(Message("settings is not a table"))
+    preset = Preset(
+        name=_text(found, "name"),
+        env=_text(found, "env"),
+        about=_text(found, "about"),
+        values=settings,
+    )
+    if "env" in found and not preset.env.strip():
+        raise _refusal(Message("env is empty; leave it out of a variant"))
     make_settings({**preset.values, "env": preset.env or "any"})
     return preset
 
@@ -161,10 +168,16 @@ def _defaults() -> dict[str, Any]:
     return {name: default(name) for kind in (RunConfig, Tunables) for name, _ in specs(kind)}
 
 
-def _text(value: object) -> str:
+def _text(found: Mapping[str, Any], key: str) -> str:
+    value = found.get(key, "")
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
+        reason = Message("{key} is not text but {value}", key=key, value=brief(repr(value)))
+        raise _refusal(reason)
     return value
+
+
+def _refusal(reason: Message) -> RequestError:
+    return RequestError("This is not a preset: {reason}.", reason=reason)
 
 
 def preset_for(env_id: str) -> Preset | None:
@@ -175,9 +188,9 @@ def preset_for(env_id: str) -> Preset | None:
 def compose(
     env_id: str, names: Sequence[str], values: Mapping[str, Any]
 ) -> tuple[RunConfig, Tunables]:
-    """Lay ``values`` over the presets named, in their order.
+    """Apply the named presets in that order, and ``values`` on top.
 
-    If only variants are named, or nothing is, the environment's own preset comes first.
+    Unless a preset is named, the environment's own comes first.
 
     Raises:
         RequestError: a preset is unknown or a value is refused.

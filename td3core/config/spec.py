@@ -1,13 +1,13 @@
-"""What a setting knows of itself, and how its values are read and checked.
+"""The metadata of a setting, and how its values are parsed and checked.
 
-:mod:`td3core.config` declares the settings; this is the machinery they share.
+``run_config.py`` and ``tunables.py`` declare the settings; this is what they share.
 """
 
 import math
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
-from td3core.errors import RequestError, brief
+from td3core.errors import Message, RequestError, brief
 
 Scale = Literal["linear", "log", "complement"]
 """How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
@@ -15,7 +15,7 @@ Scale = Literal["linear", "log", "complement"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What is known about one setting besides its name, type and default."""
+    """The metadata of one setting, besides its name, type and default."""
 
     label: str
     help: str
@@ -27,7 +27,7 @@ class Spec:
     scale: Scale = "linear"
     choices: tuple[str, ...] = ()
     zero: str = ""
-    """What 0 means, where it is not a quantity."""
+    """What 0 means, if not a quantity."""
 
     @property
     def slider_range(self) -> tuple[float, float]:
@@ -36,11 +36,11 @@ class Spec:
 
     @property
     def allowed(self) -> str:
-        """The allowed values in words, for messages and tables."""
+        """The allowed range or choices as text, for tables; empty if there is no limit."""
         if self.choices:
             return " or ".join(self.choices)
         if math.isinf(self.high):
-            return "" if math.isinf(self.low) else f"at least {self.low:g}"
+            return ""
         return f"{self.low:g} to {self.high:g}"
 
 
@@ -50,18 +50,18 @@ def setting(default: Any = MISSING, **spec: Any) -> Any:
 
 
 def spec_of(item: Field[Any]) -> Spec:
-    """Return what is known about a field declared with :func:`setting`."""
+    """Return the metadata of a field declared with :func:`setting`."""
     found: Spec = item.metadata["spec"]
     return found
 
 
 def check_fields(settings: Any) -> None:
-    """Check every field of a dataclass of settings, in place.
+    """Check every field of a settings dataclass, in place.
 
-    Harmless differences of type are mended (2 for 2.0, a list for a tuple).
+    Harmless differences of type are converted (2.0 to 2, a list to a tuple).
 
     Raises:
-        RequestError: naming field, value and what is allowed.
+        RequestError: with field, value and what is allowed.
     """
     for item in fields(settings):
         value = _checked(item, getattr(settings, item.name))
@@ -69,7 +69,7 @@ def check_fields(settings: Any) -> None:
 
 
 def parse_text(item: Field[Any], text: str) -> Any:
-    """Turn text into a value of the field's type; its range is not checked.
+    """Convert text to a value of the field's type, without checking its range.
 
     Raises:
         RequestError: the text is not a value of that type.
@@ -89,20 +89,31 @@ def parse_text(item: Field[Any], text: str) -> Any:
     return text
 
 
-def type_words_of(item: Field[Any]) -> str:
-    """Say in words what a field takes, with its range."""
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    allowed = spec_of(item).allowed
-    if item.type == tuple[int, ...]:
-        return f"whole numbers separated by commas, each {allowed}"
-    if spec_of(item).choices:
-        return allowed
-    text = words[item.type]  # type: ignore[index]
-    return f"{text}, {allowed}" if allowed else text
+def type_words_of(item: Field[Any]) -> Message:
+    """Describe the values that a field takes: their type and range."""
+    known = spec_of(item)
+    if known.choices:
+        return _one_of(known.choices)
+    if item.type is bool:
+        return Message("true or false")
+    if item.type is str:
+        return Message("text")
+    template = {
+        int: "a whole number from {low:g} to {high:g}",
+        float: "a number from {low:g} to {high:g}",
+        tuple[int, ...]: "whole numbers separated by commas, each from {low:g} to {high:g}",
+    }[item.type]  # type: ignore[index]
+    return Message(template, low=known.low, high=known.high)
+
+
+def _one_of(choices: tuple[str, ...]) -> Message:
+    if len(choices) == 2:
+        return Message("{first} or {second}", first=choices[0], second=choices[1])
+    return Message("one of {choices}", choices=", ".join(choices))
 
 
 def _whole(text: str) -> int:
-    """Read a whole number; 1e6 and 1_000_000 count, 1.5 does not."""
+    """Parse a whole number; 1e6 and 1_000_000 are, 1.5 is not."""
     try:
         return int(text)
     except ValueError:
@@ -128,7 +139,7 @@ def _checked(item: Field[Any], value: Any) -> Any:
 
 
 def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
-    # bool is an int to Python, but "tau = true" is a slip of the pen, not a number.
+    # bool is an int to Python, but "tau = true" is a mistake.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _refusal(item, value)
     spec = spec_of(item)
@@ -139,5 +150,9 @@ def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
 
 
 def _refusal(item: Field[Any], value: Any) -> RequestError:
-    shown = brief(repr(value) if isinstance(value, str) else value)
-    return RequestError(f"{item.name} cannot be {shown}; it takes {type_words_of(item)}.")
+    return RequestError(
+        "{name} cannot be {value}; it must be {allowed}.",
+        name=item.name,
+        value=brief(repr(value) if isinstance(value, str) else value),
+        allowed=type_words_of(item),
+    )

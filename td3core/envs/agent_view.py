@@ -1,4 +1,4 @@
-"""Any continuous environment as TD3 sees it."""
+"""The uniform view of an environment that TD3 acts on."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from td3core.arrays import Floats
 
 
 class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
-    """Shows any continuous environment as TD3 sees it.
+    """Wraps any continuous environment for TD3.
 
     Observations are flat float32 arrays of shape (obs_dim,); actions are arrays of shape (act_dim,)
-    in [-1, 1], mapped to [low, high] for each dimension on its own.
+    in [-1, 1], mapped to [low, high] in each dimension separately.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -32,18 +32,18 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         return _flat(obs), info
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, Any]:
-        """Take ``action`` in [-1, 1]; the observation has shape (obs_dim,)."""
+        """Take ``action`` (act_dim,) in [-1, 1]; the observation has shape (obs_dim,)."""
         obs, reward, terminated, truncated, info = self.env.step(self.to_env(action))
         return _flat(obs), float(reward), bool(terminated), bool(truncated), info
 
     def to_env(self, action: Floats) -> NDArray[Any]:
-        """Map an action from [-1, 1] to the environment's own bounds and shape."""
+        """Map an action (act_dim,) from [-1, 1] to the environment's own bounds and shape."""
         scaled = (self._centre + self._half * action).reshape(self._shape).astype(self._dtype)
-        # Rounding may step over a bound by one unit in the last place; some environments assert.
+        # Rounding may exceed a bound by one unit in the last place; some environments assert it.
         bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
         return bounded
 
 
 def _flat(obs: Any) -> Floats:
-    # A copy: some environments hand out the same array again and write into it.
+    # A copy: some environments return the same array each time and write to it.
     return np.array(obs, dtype=np.float32).ravel()

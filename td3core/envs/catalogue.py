@@ -1,7 +1,7 @@
-"""The environments that TD3 is known to suit: what they are like, and what brings them.
+"""The environments that TD3 is known to suit, with their sizes and the packages they need.
 
-The figures stand here so that they can be shown before any simulator is imported; a test compares
-them with the environments themselves.
+The sizes are listed here so that they can be shown before any simulator is imported; a test
+compares them with the environments.
 """
 
 import importlib.util
@@ -11,28 +11,28 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class KnownEnv:
-    """An environment that TD3 is known to suit, and the package that brings it."""
+    """An environment that TD3 is known to suit."""
 
     env_id: str
     group: str
     needs: tuple[str, ...]
-    """Modules that have to be importable."""
+    """Modules that must be importable."""
     package: str
-    """What to install if they are not."""
+    """Package to install otherwise."""
     obs_dim: int
     act_dim: int
     max_episode_steps: int
     reward_threshold: float | None = None
     registered_by: str = ""
-    """Module that makes it known to Gymnasium when imported, if Gymnasium does not itself."""
+    """Module that registers it when imported; empty if Gymnasium does."""
 
     @property
     def installed(self) -> bool:
-        """True if all that it needs is here (it is not imported to find out)."""
+        """True if all modules it needs can be found; none is imported."""
         return all(_importable(module) for module in self.needs)
 
 
-# A search of every folder that Python imports from; a list of environments asks it again and again.
+# find_spec searches every import folder, and lists of environments ask repeatedly.
 @cache
 def _importable(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
@@ -110,9 +110,9 @@ KNOWN: tuple[KnownEnv, ...] = (
         PYBULLET,
     ),
 )
-"""Continuous-control environments, in the order they are offered."""
+"""Continuous-control environments, in the order in which they are listed."""
 
 
 def find_known(env_id: str) -> KnownEnv | None:
-    """Return the known environment of that exact name, if there is one."""
+    """Return the known environment with that exact id, if there is one."""
     return next((known for known in KNOWN if known.env_id == env_id), None)

@@ -1,4 +1,4 @@
-"""One training episode on an environment of its own, watched for what environments do wrong."""
+"""One training episode in a fresh environment, with everything it returns checked."""
 
 import math
 from collections.abc import Iterable
@@ -12,42 +12,44 @@ from td3core.arrays import Floats
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
-from td3core.errors import RunError
+from td3core.errors import Message, RunError
 from td3core.randomness import Purpose, episode_seed
 
-# What array.all() comes to, without the detour: this is asked at every step.
+# What array.all() calls, without the overhead: this runs at every step.
 _ALL = np.logical_and.reduce
 
 
 class EpisodeStart(NamedTuple):
-    """Which episode begins where: the ``episode``-th of the run, in environment ``slot``."""
+    """Which episode begins where."""
 
     slot: int
     episode: int
+    """Number of the episode in the run, from 0."""
     env_steps: int
-    """The run's step it begins after."""
+    """Step of the run after which it begins."""
     actions: Floats | None = None
-    """Actions (n, act_dim) taken in it before: they bring it back to where it stood."""
+    """Actions (n, act_dim) already taken in it, to be repeated."""
 
 
 class StepResult(NamedTuple):
-    """What one step brought."""
+    """The result of one step."""
 
     next_obs: Floats
+    """Observation (obs_dim,)."""
     reward: float
     terminated: bool
     truncated: bool
 
 
 class Episode:
-    """One episode of a run, of ``num_envs`` that are played side by side.
+    """One episode of a run that steps ``num_envs`` environments together.
 
-    Each episode has a fresh environment: reused physics worlds remember the episode before, and one
-    that depends on nothing but its seed can be had again.
+    Each episode has a fresh environment: reused physics engines keep state from the episode before,
+    whereas an episode that depends only on its seed can be repeated.
 
     Raises:
-        RunError: here and in :meth:`step`, when the environment raises, has other spaces than the
-            ones before it, or returns something that is not a finite number or not of the announced
+        RunError: here and in :meth:`step`, if the environment raises an exception, its spaces
+            differ from those in ``info``, or it returns values that are not finite or of the wrong
             size.
     """
 
@@ -66,66 +68,89 @@ class Episode:
             self.close()
             raise
         except Exception as problem:
-            raise self._blame(problem) from problem
+            raise self._failure(problem) from problem
         self._check(self.obs)
 
     def step(self, action: Floats) -> StepResult:
-        """Take one action in [-1, 1]."""
+        """Take one action (act_dim,) in [-1, 1]."""
         assert self._env is not None
         try:
             next_obs, reward, terminated, truncated, _ = self._env.step(action)
         except Exception as problem:
-            raise self._blame(problem) from problem
+            raise self._failure(problem) from problem
         self._check(next_obs)
         if not math.isfinite(reward):
-            raise RunError(f"The environment returned a reward of {reward} at {self._where}.")
+            raise RunError(
+                "The environment returned a reward of {reward} at {place}.",
+                reward=reward,
+                place=self._place,
+            )
         self._length += 1
         return StepResult(next_obs, reward, terminated, truncated)
 
     def close(self) -> None:
-        """Let go of the environment."""
+        """Close the environment."""
         if self._env is not None:
-            # It may be what has just failed.
+            # It may have just failed.
             with suppress(Exception):
                 self._env.close()
             self._env = None
 
     @property
-    def _where(self) -> str:
-        step = self._start.env_steps + self._num_envs * self._length
-        return f"step {step} (episode {self._start.episode}, its step {self._length})"
+    def _place(self) -> Message:
+        return Message(
+            "step {step} (step {episode_step} of episode {episode})",
+            step=self._start.env_steps + self._num_envs * self._length,
+            episode_step=self._length,
+            episode=self._start.episode,
+        )
 
-    def _blame(self, problem: Exception) -> RunError:
+    def _failure(self, problem: Exception) -> RunError:
         self.close()
         return RunError(
-            f"The environment {self._info.env_id} raised {type(problem).__name__} at"
-            f" {self._where}: {problem}"
+            "The environment {env_id} raised {error} at {place}: {reason}",
+            env_id=self._info.env_id,
+            error=type(problem).__name__,
+            place=self._place,
+            reason=str(problem),
         )
 
     def _check_spaces(self, env: AgentView) -> None:
-        """Refuse an environment that is not like the first one: all feed the same networks."""
+        """Check that the spaces are those of the first environment: all feed the same networks."""
         info, obs, action = self._info, env.env.observation_space, env.env.action_space
         assert isinstance(obs, Box)
         assert isinstance(action, Box)
-        announced = _words(info.obs_dim, info.action_low, info.action_high)
-        found = _words(int(np.prod(obs.shape)), action.low.ravel(), action.high.ravel())
-        if found != announced:
+        expected = _spaces(info.obs_dim, info.action_low, info.action_high)
+        found = _spaces(int(np.prod(obs.shape)), action.low.ravel(), action.high.ravel())
+        if found != expected:
             raise RunError(
-                f"The environment {info.env_id} has other spaces at {self._where} than before:"
-                f" {found}, where it announced {announced}."
+                "The spaces of {env_id} changed at {place}: {found} instead of {expected}.",
+                env_id=info.env_id,
+                place=self._place,
+                found=found,
+                expected=expected,
             )
 
     def _check(self, obs: Floats) -> None:
-        fault = ""
         if obs.shape != (self._info.obs_dim,):
-            fault = f"of {obs.size} numbers, where it announced {self._info.obs_dim},"
-        elif not _ALL(np.isfinite(obs)):
-            fault = "that is not finite"
-        if fault:
             self.close()
-            raise RunError(f"The environment returned an observation {fault} at {self._where}.")
+            raise RunError(
+                "The environment returned an observation of size {size} instead of {expected} at"
+                " {place}.",
+                size=obs.size,
+                expected=self._info.obs_dim,
+                place=self._place,
+            )
+        if not _ALL(np.isfinite(obs)):
+            self.close()
+            raise RunError(
+                "The environment returned an observation that is not finite at {place}.",
+                place=self._place,
+            )
 
 
-def _words(obs_dim: int, low: Iterable[float], high: Iterable[float]) -> str:
+def _spaces(obs_dim: int, low: Iterable[float], high: Iterable[float]) -> Message:
     bounds = ", ".join(f"[{a:g}, {b:g}]" for a, b in zip(low, high, strict=True))
-    return f"observations of {obs_dim} numbers and actions in {bounds}"
+    return Message(
+        "observations of size {obs_dim} and actions in {bounds}", obs_dim=obs_dim, bounds=bounds
+    )

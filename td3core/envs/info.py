@@ -1,4 +1,4 @@
-"""What an agent has to know of an environment; cheap to import, unlike environments themselves."""
+"""What an agent needs to know about an environment; imports no simulator."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from td3core.config.env_choice import EnvChoice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvInfo:
-    """Sizes and bounds of an environment, as an agent needs them."""
+    """Sizes and bounds of an environment."""
 
     env_id: str
     obs_dim: int
@@ -17,9 +17,9 @@ class EnvInfo:
     max_episode_steps: int | None
     reward_threshold: float | None
     args: str = ""
-    """What it was made with (see :class:`~td3core.config.env_choice.EnvChoice`)."""
+    """Its arguments (see :class:`~td3core.config.env_choice.EnvChoice`)."""
 
     @property
     def choice(self) -> EnvChoice:
-        """How to make it again."""
+        """Identifier and arguments, to make it again."""
         return EnvChoice(self.env_id, self.args)

@@ -1,17 +1,18 @@
-"""Environments spread over processes of their own, stepped at the same time.
+"""Steps environments in parallel, in several processes.
 
-Each process steps its part of the slots with the same :class:`~td3core.envs.stepper.Stepper` that
-steps them all in the training thread, so results are the same. Numbers are exchanged through one
-piece of shared memory; a pipe says whose turn it is, once there and once back for a step of all.
+Each process steps its slots with the same :class:`~td3core.envs.stepper.Stepper` that the training
+thread would use, so results are the same. Arrays are in shared memory; a pipe to each process
+carries a command and its reply for every step.
 """
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_uint8
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -25,107 +26,127 @@ from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
-from td3core.errors import RequestError, RunError, traceback_of
+from td3core.errors import RequestError, RunError, message_of, traceback_of
 from td3core.system.child_process import ChildProcess
 
 _STEP, _DONE = b"step", b"done"
 
 
 class ProcessStepper:
-    """``processes`` processes that share the environments of a run among them.
+    """Distributes the environments of a run over ``processes`` processes.
 
     Raises:
-        RequestError: a process of its own cannot make the environment.
-        RunError: from :meth:`begin` and :meth:`step`, as of a ``Stepper``; or a process is lost.
+        RequestError: a new process cannot make the environment.
+        RunError: from :meth:`begin` and :meth:`step`, as for a ``Stepper``, or if a process ends.
     """
 
     def __init__(self, info: EnvInfo, seed: int, num_envs: int, processes: int) -> None:
         memory: Any = RawArray(c_uint8, StepArrays.size(info, num_envs))
         self.arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs)
-        borders = [num_envs * i // processes for i in range(processes + 1)]
+        limits = [num_envs * i // processes for i in range(processes + 1)]
         self._workers: list[_Worker] = []
         try:
-            for slots in pairwise(borders):
+            for slots in pairwise(limits):
                 self._workers.append(_Worker(slots, memory, info, seed, num_envs))
             for worker in self._workers:
                 worker.receive()
         except RunError as problem:
             self.close()
             raise RequestError(
-                f"env_processes cannot be {processes} for {info.env_id}: a process of its own"
-                f" cannot make it ({problem}). Name it package.module:Class, or take 0."
+                "env_processes cannot be {processes} for {env_id}: a new process cannot make it"
+                " ({reason}). Name it as package.module:Class, or use 0.",
+                processes=processes,
+                env_id=info.env_id,
+                reason=problem.message,
             ) from problem
         except BaseException:
             self.close()
             raise
 
     def begin(self, starts: Sequence[EpisodeStart]) -> None:
-        """Begin episodes, each in a fresh environment; their observations go to the arrays."""
-        orders = []
+        """Begin episodes, each in a fresh environment, and write their observations."""
+        commands = []
         for worker in self._workers:
             first, end = worker.slots
             mine = [start for start in starts if first <= start.slot < end]
             if mine:
-                orders.append((worker, pickle.dumps(mine)))
-        self._ask(orders)
+                commands.append((worker, pickle.dumps(mine)))
+        self._run_all(commands)
 
     def step(self) -> None:
-        """Take the actions on the arrays; what comes of them is written there."""
-        self._ask([(worker, _STEP) for worker in self._workers])
+        """Take the actions in ``arrays``, and write the results there."""
+        self._run_all([(worker, _STEP) for worker in self._workers])
 
     def close(self) -> None:
-        """Let go of all environments and end the processes."""
+        """Close all environments and end the processes."""
         for worker in self._workers:
             worker.close_pipe()
         for worker in self._workers:
             worker.stop()
         self._workers.clear()
 
-    def _ask(self, orders: list[tuple["_Worker", bytes]]) -> None:
-        for worker, order in orders:
-            worker.send(order)
-        faults = []
-        # All answers are awaited: the lowest slot's fault is the one that is told.
-        for worker, _ in orders:
+    def _run_all(self, commands: list[tuple["_Worker", bytes]]) -> None:
+        """Send a command to each worker and wait for all replies."""
+        for worker, command in commands:
+            worker.send(command)
+        problems = []
+        # No reply may stay in a pipe; the error of the lowest slot is raised.
+        for worker, _ in commands:
             try:
                 worker.receive()
             except RunError as problem:
-                faults.append(problem)
-        if faults:
-            raise faults[0]
+                problems.append(problem)
+        if problems:
+            raise problems[0]
 
 
 class _TracebackOfProcessError(Exception):
-    """Shows what happened in another process as the cause of what is raised here."""
+    """Carries the traceback of another process, as the cause of an error raised here."""
 
 
 class _Worker(ChildProcess):
-    """The process that steps the environments of some slots."""
+    """The process that steps the environments of the slots [first, end)."""
 
     def __init__(self, slots: tuple[int, int], *work: Any) -> None:
         super().__init__("environments", _serve, slots, *work)
         self.slots = slots
 
-    def send(self, order: bytes) -> None:
-        # What became of a process that is gone is found out when its answer is awaited.
+    def send(self, command: bytes) -> None:
+        # If the process is gone, receive() reports it.
         with contextlib.suppress(OSError):
-            self.pipe.send_bytes(order)
+            self.pipe.send_bytes(command)
 
     def receive(self) -> None:
-        """Wait for the answer to an order."""
+        """Wait for the reply to a command.
+
+        Raises:
+            RunError: the command failed, or the process has ended.
+        """
         try:
-            answer = self.pipe.recv_bytes()
+            reply = self.pipe.recv_bytes()
         except (EOFError, OSError):
-            first, last = self.slots[0], self.slots[1] - 1
-            which = f"environment {first}" if first == last else f"environments {first} to {last}"
-            raise RunError(
-                f"The process that stepped {which} ended unexpectedly"
-                f" (exit code {self.exit_code()})."
-            ) from None
-        if answer != _DONE:
-            message, details = pickle.loads(answer)  # noqa: S301
+            raise self._lost() from None
+        if reply != _DONE:
+            message, details = pickle.loads(reply)  # noqa: S301
             cause = _TracebackOfProcessError("\n" + details) if details else None
             raise RunError(message) from cause
+
+    def _lost(self) -> RunError:
+        first, last = self.slots[0], self.slots[1] - 1
+        if first == last:
+            return RunError(
+                "The process that stepped environment {number} ended unexpectedly (exit code"
+                " {exit_code}).",
+                number=first,
+                exit_code=self.exit_code(),
+            )
+        return RunError(
+            "The process that stepped environments {first} to {last} ended unexpectedly (exit code"
+            " {exit_code}).",
+            first=first,
+            last=last,
+            exit_code=self.exit_code(),
+        )
 
 
 def _serve(
@@ -136,35 +157,36 @@ def _serve(
     seed: int,
     num_envs: int,
 ) -> None:
-    """Step the environments of ``slots`` as told, until the pipe closes."""
-    # Ctrl-C reaches every process of the terminal; what to do about it is the training's business.
+    """Run commands for the environments of ``slots`` until the pipe closes."""
+    # Ctrl-C reaches every process of the terminal; the training process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_training, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
     stepper = Stepper(info, seed, arrays, num_envs, first=slots[0])
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
-        _answer(pipe, lambda: check_env(info.choice))
+        _reply(pipe, lambda: check_env(info.choice))
         while True:
-            order = pipe.recv_bytes()
-            if order == _STEP:
-                _answer(pipe, stepper.step)
+            command = pipe.recv_bytes()
+            if command == _STEP:
+                _reply(pipe, stepper.step)
             else:
-                starts = pickle.loads(order)  # noqa: S301
-                _answer(pipe, lambda starts=starts: stepper.begin(starts))
+                starts = pickle.loads(command)  # noqa: S301
+                _reply(pipe, functools.partial(stepper.begin, starts))
     stepper.close()
 
 
-def _answer(pipe: Connection, work: Any) -> None:
+def _reply(pipe: Connection, command: Callable[[], object]) -> None:
+    """Run a command and send whether it was done."""
     try:
-        work()
+        command()
     except Exception as problem:
-        pipe.send_bytes(pickle.dumps((str(problem), traceback_of(problem))))
+        pipe.send_bytes(pickle.dumps((message_of(problem), traceback_of(problem))))
     else:
         pipe.send_bytes(_DONE)
 
 
-def _end_with_the_training() -> None:
-    """Leave at once when the training's process is gone, even from within a step."""
+def _exit_with_parent() -> None:
+    """Exit as soon as the training process is gone, even during a step."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,4 +1,4 @@
-"""What single simulators need before they can be used: their registration, and to be quiet."""
+"""What individual simulators need: registration, and keeping their output off the terminal."""
 
 import contextlib
 import ctypes
@@ -16,11 +16,11 @@ from td3core.envs.catalogue import PYBULLET, KnownEnv
 
 log = logging.getLogger(__name__)
 
-_only_one = threading.Lock()
+_redirecting = threading.Lock()
 
 
 def register(known: KnownEnv) -> None:
-    """Make an environment known to Gymnasium, by importing what brings it.
+    """Import the package that registers an environment with Gymnasium, if it needs one.
 
     Raises:
         ModuleNotFoundError: it is not installed.
@@ -28,16 +28,16 @@ def register(known: KnownEnv) -> None:
     if "mujoco" in known.needs:
         importlib.import_module("mujoco")
     if known.registered_by and known.registered_by not in sys.modules:
-        # PyBullet tells the time of its making on standard error.
-        with _quiet(1, 2):
+        # PyBullet prints its build time to standard error.
+        with _discard_output(1, 2):
             for module in known.needs:
                 importlib.import_module(module)
 
 
-def tame_mujoco() -> None:
-    """Have MuJoCo's warnings logged instead of printed, and written to a file where one stands.
+def log_mujoco_warnings() -> None:
+    """Log MuJoCo's warnings, which it would print and write to a file in the current folder.
 
-    The models that come with Gymnasium draw one about their own spelling for each episode.
+    Gymnasium's own models cause a deprecation warning in every episode.
     """
     mujoco = sys.modules.get("mujoco")
     if mujoco is not None and mujoco.get_mju_user_warning() is None:
@@ -49,52 +49,52 @@ def _log_warning(text: str) -> None:
     log.log(level, "MuJoCo: %s", text.strip())
 
 
-def quieted(known: KnownEnv | None, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Return the environment, kept from writing to standard output if it is known to do that."""
-    return _Quiet(env) if _prints(known) else env
+def without_stdout(known: KnownEnv | None, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Wrap an environment that is known to print, so that it does not."""
+    return _SilentReset(env) if _prints(known) else env
 
 
-def quiet_while_bare(known: KnownEnv | None) -> contextlib.AbstractContextManager[None]:
-    """Keep an environment from writing to standard output where its wrappers are not asked."""
-    return _quiet(1) if _prints(known) else contextlib.nullcontext()
+def discard_stdout(known: KnownEnv | None) -> contextlib.AbstractContextManager[None]:
+    """Discard standard output while an unwrapped environment is used that is known to print."""
+    return _discard_output(1) if _prints(known) else contextlib.nullcontext()
 
 
 def _prints(known: KnownEnv | None) -> bool:
     return known is not None and known.registered_by == PYBULLET
 
 
-class _Quiet(gym.Wrapper[Any, Any, Any, Any]):
-    """PyBullet prints a line each time it connects to its engine, which is once an episode."""
+class _SilentReset(gym.Wrapper[Any, Any, Any, Any]):
+    """Discards the line that PyBullet prints when it connects to its engine, once per episode."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
         """Start an episode."""
-        with _quiet(1):
+        with _discard_output(1):
             return self.env.reset(seed=seed, options=options)
 
 
 @contextlib.contextmanager
-def _quiet(*streams: int) -> Iterator[None]:
-    """Drop what C code writes to these file descriptors; results of commands are expected there."""
-    with _only_one, contextlib.ExitStack() as restored:
-        # C keeps a buffer of its own: what is in it must neither be lost now nor come out later.
+def _discard_output(*streams: int) -> Iterator[None]:
+    """Discard what C code writes to these file descriptors; commands print their results there."""
+    with _redirecting, contextlib.ExitStack() as restored:
+        # C has its own buffer: its contents must neither be lost now nor appear later.
         _flush()
         for stream in streams:
-            with contextlib.suppress(OSError):  # Nothing is connected to it, as under pythonw.
-                restored.callback(_put_back, os.dup(stream), stream)
-                _drop(stream)
+            with contextlib.suppress(OSError):  # Not connected, as under pythonw.
+                restored.callback(_restore, os.dup(stream), stream)
+                _redirect_to_null(stream)
         restored.callback(_flush)
         yield
 
 
-def _drop(stream: int) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream)
-    os.close(nowhere)
+def _redirect_to_null(stream: int) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream)
+    os.close(null)
 
 
-def _put_back(before: int, stream: int) -> None:
-    os.dup2(before, stream)
-    os.close(before)
+def _restore(original: int, stream: int) -> None:
+    os.dup2(original, stream)
+    os.close(original)
 
 
 def _flush() -> None:

@@ -1,4 +1,4 @@
-"""One of a run's parallel environments: its generators and where its episode stands."""
+"""One of a run's parallel environments: its generators and the state of its episode."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,51 +13,59 @@ from td3core.randomness import generator_state, restore_generator
 
 @dataclass(slots=True)
 class EnvSlot:
-    """One of the environments: its generators, and where its current episode stands.
+    """One of a run's parallel environments, without the environment itself.
 
-    ``episode`` counts the episodes of the whole run in the order they begin. With the actions taken
-    since, it is all that is needed to have the environment again.
+    Its episode can be repeated from ``episode``, which gives the seed, and the actions taken.
     """
 
     number: int
     warm_up: np.random.Generator
     exploration: np.random.Generator
     episode: int = 0
+    """Number of its episode; the episodes of a run are numbered from 0 as they begin."""
     began_at: int = 0
-    """The run's step its episode began after."""
+    """Step of the run after which its episode began."""
     length: int = 0
+    """Steps taken in the episode."""
     total: float = 0.0
+    """Return of the episode so far."""
     shaped_return: float = 0.0
     terminated: bool = False
 
     def begin(self, episode: int, env_steps: int) -> EpisodeStart:
-        """Forget the episode before."""
+        """Reset the state for a new episode."""
         self.episode, self.began_at = episode, env_steps
         self.length, self.total, self.shaped_return, self.terminated = 0, 0.0, 0.0, False
         return EpisodeStart(self.number, episode, env_steps)
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Return where its episode stands, as a row for a checkpoint."""
-        count = (self.episode, self.began_at, self.length)
-        return np.array([*count, self.total, self.shaped_return], np.float64)
+    def episode_state(self) -> NDArray[np.float64]:
+        """Return the state of the episode as a row (5,) for a checkpoint."""
+        counts = (self.episode, self.began_at, self.length)
+        return np.array([*counts, self.total, self.shaped_return], np.float64)
 
-    def load(self, numbers: NDArray[np.float64], tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`numbers` and :meth:`streams` returned."""
-        self.episode, self.began_at, self.length = (int(value) for value in numbers[:3])
-        self.total, self.shaped_return = (float(value) for value in numbers[3:])
+    def load(self, row: NDArray[np.float64], tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Restore what :meth:`episode_state` and :meth:`generator_states` returned."""
+        self.episode, self.began_at, self.length = (int(value) for value in row[:3])
+        self.total, self.shaped_return = (float(value) for value in row[3:])
         suffix = f".{self.number}" if self.number else ""
         restore_generator(self.warm_up, tensors[f"generator.warm_up{suffix}"])
         restore_generator(self.exploration, tensors[f"generator.exploration{suffix}"])
 
     def add(self, reward: float, shaped: float, *, terminated: bool) -> None:
-        """Count one step: the environment's own reward, and what the agent learns from."""
+        """Count one step.
+
+        Args:
+            reward: The environment's own reward.
+            shaped: The scaled and bounded reward that the agent learns from.
+            terminated: True if the step led to a terminal state.
+        """
         self.length += 1
         self.total += reward
         self.shaped_return += shaped
         self.terminated = terminated
 
-    def streams(self) -> dict[str, NDArray[np.uint64]]:
-        """Return the states of its generators, under the names they have in a checkpoint."""
+    def generator_states(self) -> dict[str, NDArray[np.uint64]]:
+        """Return the states (6,) of its generators under their names in a checkpoint."""
         suffix = f".{self.number}" if self.number else ""
         return {
             f"generator.warm_up{suffix}": generator_state(self.warm_up),

@@ -1,4 +1,4 @@
-"""Environments stepped one after the other, in the thread that asks."""
+"""Steps several environments one after the other, in the calling thread."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,22 +13,22 @@ from td3core.envs.info import EnvInfo
 
 
 class StepArrays(NamedTuple):
-    """What environments and their owner tell each other: one row for each environment."""
+    """Actions and results of one step of ``n`` environments, a row for each."""
 
     reward: NDArray[np.float64]  # (n,)
-    action: Floats  # (n, act_dim), in [-1, 1]; written by the owner, all else by the environments
+    action: Floats  # (n, act_dim) in [-1, 1]; written by the caller, the rest by the stepper
     obs: Floats  # (n, obs_dim), after the last step or reset
     terminated: NDArray[np.bool_]  # (n,)
     truncated: NDArray[np.bool_]  # (n,)
 
     @staticmethod
     def size(info: EnvInfo, count: int) -> int:
-        """Return the bytes that :meth:`over` needs."""
+        """Return the number of bytes that :meth:`over` needs for ``count`` rows."""
         return count * (8 + 4 * info.act_dim + 4 * info.obs_dim + 2)
 
     @classmethod
     def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int) -> "StepArrays":
-        """Lay a arrays of ``count`` rows over ``memory``."""
+        """Return views of ``count`` rows into ``memory``."""
         widths = (8, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
         ends = np.cumsum([0, *widths]) * count
         parts = [memory[a:b] for a, b in pairwise(ends)]
@@ -41,7 +41,7 @@ class StepArrays(NamedTuple):
         )
 
     def rows(self, first: int, end: int) -> "StepArrays":
-        """Return the part that belongs to the environments from ``first`` to before ``end``."""
+        """Return views of the rows ``first`` to ``end``, exclusive."""
         part = slice(first, end)
         return StepArrays(
             reward=self.reward[part],
@@ -53,7 +53,7 @@ class StepArrays(NamedTuple):
 
 
 class Stepper:
-    """Some of the ``num_envs`` environments of a run: those from slot ``first`` on.
+    """Steps the environments of consecutive slots, from slot ``first``, out of ``num_envs``.
 
     Raises:
         RunError: from :meth:`begin` and :meth:`step`, for the lowest slot whose environment fails.
@@ -67,7 +67,7 @@ class Stepper:
         self._episodes: list[Episode | None] = [None] * len(arrays.reward)
 
     def begin(self, starts: Sequence[EpisodeStart]) -> None:
-        """Begin episodes, each in a fresh environment; their observations go to the arrays."""
+        """Begin episodes, each in a fresh environment, and write their observations."""
         for start in starts:
             row = start.slot - self._first
             before = self._episodes[row]
@@ -81,17 +81,17 @@ class Stepper:
                 self.arrays.obs[row] = episode.step(action).next_obs
 
     def step(self) -> None:
-        """Take the actions on the arrays; what comes of them is written there."""
+        """Take the actions in ``arrays``, and write the results there."""
         arrays = self.arrays
         for row, episode in enumerate(self._episodes):
             assert episode is not None
-            outcome = episode.step(arrays.action[row])
+            result = episode.step(arrays.action[row])
             arrays.obs[row], arrays.reward[row], arrays.terminated[row], arrays.truncated[row] = (
-                outcome
+                result
             )
 
     def close(self) -> None:
-        """Let go of all environments."""
+        """Close all environments."""
         for episode in self._episodes:
             if episode is not None:
                 episode.close()

@@ -1,4 +1,4 @@
-"""The environments of a run: stepped together, each with episodes and noise of its own."""
+"""The parallel environments of a run, stepped together."""
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -19,14 +19,14 @@ from td3core.randomness import Purpose, generator
 
 
 class VectorEnv:
-    """All environments of a run. A context: leaving it closes them.
+    """All environments of a run; a context manager that closes them.
 
-    The arrays it hands out are its own, and change with the next call.
+    The arrays it returns are reused: their contents change with the next call.
 
     Raises:
-        RequestError: the environment cannot be made where the settings want it.
-        RunError: from :meth:`begin` and :meth:`step`, when an environment fails; where several do
-            in one step, it tells of the lowest slot.
+        RequestError: the environment cannot be made in a new process.
+        RunError: from :meth:`begin` and :meth:`step`, if an environment fails; the lowest slot
+            if several fail in one step.
     """
 
     def __init__(self, config: RunConfig, info: EnvInfo) -> None:
@@ -67,7 +67,7 @@ class VectorEnv:
         return self._stepper.arrays.obs
 
     def begin(self, slots: Iterable[EnvSlot], env_steps: int) -> None:
-        """Begin the next episodes of the run, one in each of ``slots``, lowest first."""
+        """Begin the next episode of the run in each of ``slots``, in order."""
         starts = []
         for slot in slots:
             starts.append(slot.begin(self._begun, env_steps))
@@ -75,20 +75,25 @@ class VectorEnv:
         self._stepper.begin(starts)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the generators' states, where each episode stands, and what is seen there."""
-        numbers = np.array([slot.numbers() for slot in self.slots])
-        return {**self.streams(), "episodes.numbers": numbers, "episodes.obs": self.obs.copy()}
+        """Return generators, episodes and observations under their names in a checkpoint."""
+        episodes = np.array([slot.episode_state() for slot in self.slots])
+        return {
+            **self.generator_states(),
+            "episodes.numbers": episodes,
+            "episodes.obs": self.obs.copy(),
+        }
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`state` returned; the environments are not there yet."""
-        for slot, numbers in zip(self.slots, tensors["episodes.numbers"], strict=True):
-            slot.load(numbers, tensors)
+        """Restore what :meth:`state` returned, except the environments (see :meth:`return_to`)."""
+        for slot, row in zip(self.slots, tensors["episodes.numbers"], strict=True):
+            slot.load(row, tensors)
         self._begun = 1 + max(slot.episode for slot in self.slots)
 
     def return_to(self, slot: EnvSlot, actions: Floats, obs: Floats) -> bool:
-        """Begin a slot's episode again and take its actions (n, act_dim); say if it is the same.
+        """Begin a slot's episode again and repeat its actions (n, act_dim).
 
-        It is not if another observation than ``obs`` (obs_dim,) comes of that.
+        Returns:
+            True if that leads to the observation ``obs`` (obs_dim,).
         """
         start = EpisodeStart(slot.number, slot.episode, slot.began_at, actions)
         try:
@@ -98,12 +103,14 @@ class VectorEnv:
         return bool(np.array_equal(self.obs[slot.number], obs))
 
     def step(self, actions: Floats) -> StepArrays:
-        """Take actions (n, act_dim) in [-1, 1]; return what came of each."""
+        """Take actions (n, act_dim) in [-1, 1]; return the results."""
         arrays = self._stepper.arrays
         arrays.action[:] = actions
         self._stepper.step()
         return arrays
 
-    def streams(self) -> dict[str, NDArray[np.uint64]]:
-        """Return the states of all generators, under the names they have in a checkpoint."""
-        return {name: state for slot in self.slots for name, state in slot.streams().items()}
+    def generator_states(self) -> dict[str, NDArray[np.uint64]]:
+        """Return the states (6,) of all generators under their names in a checkpoint."""
+        return {
+            name: state for slot in self.slots for name, state in slot.generator_states().items()
+        }

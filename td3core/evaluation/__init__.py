@@ -1,4 +1,4 @@
-"""Noise-free episodes and what they come to.
+"""Noise-free episodes and their results.
 
 Start with ``evaluate.py``.
 """

@@ -1,4 +1,4 @@
-"""Noise-free evaluation on environments of its own, with seeds of its own."""
+"""Evaluates a policy in fresh environments with fixed seeds."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,28 +18,40 @@ def evaluate(
     seed: int,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> EvaluationResult | None:
-    """Complete exactly ``episodes`` episodes and return them.
+    """Complete ``episodes`` noise-free episodes and return their results.
 
-    The i-th episode always starts from the same state for the same seed, so that two evaluations
-    compare like with like and a logged figure can be had again from its checkpoint.
-    ``keep_going`` is asked after every step; when it says no, the result is ``None``.
+    The i-th episode starts from the same state whenever ``seed`` is the same, so that evaluations
+    are comparable and a logged result can be reproduced from its checkpoint.
+
+    Args:
+        policy: Maps observations (obs_dim,) to actions (act_dim,) in [-1, 1].
+        env: The environment, by its identifier or with arguments.
+        episodes: Number of episodes.
+        seed: Seed from which the reset seed of each episode is derived.
+        keep_going: Called after every step; evaluation ends once it returns False.
+
+    Returns:
+        ``None`` if ``keep_going`` ended the evaluation.
+
+    Raises:
+        RequestError: the environment cannot be made.
     """
-    played: list[RolloutStep] = []
+    last_steps: list[RolloutStep] = []
     for index in range(episodes):
-        # A fresh environment for each: reused physics worlds remember the episode before.
-        made = make_env(env)
+        # A fresh environment for each: reused physics engines keep state from the episode before.
+        view = make_env(env)
         try:
-            for moment in rollout(made, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+            for step in rollout(view, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 if not keep_going():
                     return None
-                if moment.over:
-                    played.append(moment)
+                if step.over:
+                    last_steps.append(step)
         finally:
-            made.close()
-    return evaluation_of(played, seed)
+            view.close()
+    return collect_result(last_steps, seed)
 
 
-def evaluation_of(last_moments: Sequence[RolloutStep], seed: int) -> EvaluationResult:
-    """Gather returns and lengths from the last moments of completed episodes."""
-    returns = tuple(moment.total for moment in last_moments)
-    return EvaluationResult(returns, tuple(moment.step for moment in last_moments), seed)
+def collect_result(last_steps: Sequence[RolloutStep], seed: int) -> EvaluationResult:
+    """Collect returns and lengths from the last steps of completed episodes."""
+    returns = tuple(step.total for step in last_steps)
+    return EvaluationResult(returns, tuple(step.step for step in last_steps), seed)

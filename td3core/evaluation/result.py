@@ -1,4 +1,4 @@
-"""What evaluations come to: returns, lengths, and how many of them reach a threshold."""
+"""The result of an evaluation: returns, lengths and success rate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,26 +11,28 @@ class EvaluationResult:
     """Returns and lengths of completed episodes."""
 
     returns: tuple[float, ...]
+    """Undiscounted return of each episode, in the environment's own rewards."""
     lengths: tuple[int, ...]
+    """Steps of each episode."""
     seed: int
 
     @property
     def mean(self) -> float:
-        """Mean return."""
+        """Mean of the returns."""
         return float(np.mean(self.returns))
 
     @property
     def std(self) -> float:
-        """Standard deviation of the returns (population)."""
+        """Population standard deviation of the returns."""
         return float(np.std(self.returns))
 
     def success(self, threshold: float | None) -> float | None:
-        """Share of the episodes that reach ``threshold``; None where there is none."""
+        """Return the fraction of episodes that reach ``threshold``; None without one."""
         return success_of(self.returns, threshold)
 
 
 def success_of(returns: Sequence[float], threshold: float | None) -> float | None:
-    """Return the share of ``returns`` that reach ``threshold``; None where there is none."""
+    """Return the fraction of ``returns`` that reach ``threshold``; None without one."""
     if threshold is None:
         return None
     return sum(value >= threshold for value in returns) / len(returns)

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    # It brings Gymnasium along, which the window does without until something is played.
-    from td3core.envs.agent_view import AgentView
 from td3core.inference.policy import Policy
+
+if TYPE_CHECKING:
+    # It imports Gymnasium, which the window does not need.
+    from td3core.envs.agent_view import AgentView
 
 
 class RolloutStep(NamedTuple):
-    """Where an episode stands after one more step."""
+    """One step of an episode."""
 
     step: int
+    """Number of the step, from 1."""
     reward: float
     total: float
+    """Return of the episode so far."""
     terminated: bool
     truncated: bool
 
@@ -25,7 +28,7 @@ class RolloutStep(NamedTuple):
 
 
 def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[RolloutStep]:
-    """Play one noise-free episode, one step for each value taken from the iterator."""
+    """Yield the steps of one noise-free episode; each is taken on request."""
     obs, _ = env.reset(seed=seed)
     step, total, over = 0, 0.0, False
     while not over:

@@ -1,4 +1,4 @@
-"""What other programs read: one module and one function per format.
+"""Formats that other programs read: one module for each, listed in ``registry.py``.
 
 Start with ``weights.py``, the smallest.
 """

@@ -1,4 +1,4 @@
-"""Films of an agent: one frame after each step, written as H.264 in an MP4 file."""
+"""Exports a video of an agent: H.264 in an MP4 file, one frame per step."""
 
 from pathlib import Path
 
@@ -6,63 +6,70 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.checkpoint import Checkpoint
+from td3core.checkpoint import Checkpoint, load
 from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
-from td3core.evaluation.evaluate import evaluation_of
+from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
 
 
-def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> EvaluationResult:
-    """Film noise-free episodes and return what they earned.
+def export(checkpoint: Path, target: Path) -> None:
+    """Record the first evaluation episode of seed 0; see :func:`record`."""
+    record(load(checkpoint), target, episodes=1, seed=0)
 
-    The film has exactly one frame for each step. Episodes and seeds are those of an evaluation
-    with the same seed, so a film shows the very episodes that were measured.
+
+def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> EvaluationResult:
+    """Record noise-free episodes and return their results.
+
+    The episodes are those of an evaluation with the same seed. One frame is rendered after each
+    step.
 
     Raises:
-        RequestError: the environment cannot draw itself, or the file cannot be written.
+        RequestError: the environment cannot render images, or the file cannot be written.
     """
-    # A film that cannot be finished must not lie there as if it could be watched.
+    # An unfinished video must not look like a finished one.
     half = target.with_name(f".{target.name}.part")
     try:
         with av.open(str(half), "w", format="mp4") as container:
-            played = _film(container, source, episodes, seed)
+            last_steps = _record_episodes(container, source, episodes, seed)
         half.replace(target)
     except OSError as problem:
-        raise RequestError(f"{target} cannot be written: {problem.strerror}.") from problem
+        raise RequestError(
+            "{path} cannot be written: {reason}.", path=str(target), reason=problem.strerror
+        ) from problem
     finally:
         half.unlink(missing_ok=True)
-    return evaluation_of(played, seed)
+    return collect_result(last_steps, seed)
 
 
-def _film(
+def _record_episodes(
     container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
 ) -> list[RolloutStep]:
-    """Play the episodes into an open film; return the last step of each."""
+    """Record episodes into an open file; return the last step of each."""
     choice, policy = source.header.config.choice, source.policy()
-    played: list[RolloutStep] = []
+    last_steps: list[RolloutStep] = []
     stream: av.VideoStream | None = None
     for index in range(episodes):
         env = make_env(choice, render=True)
         try:
             for step in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
-                frame = even_sized(frame_of(env.render(), choice.env_id))
+                frame = even_sized(rgb_frame(env.render(), choice.env_id))
                 stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
                 if step.over:
-                    played.append(step)
+                    last_steps.append(step)
         finally:
             env.close()
     if stream is not None:
         container.mux(stream.encode())
-    return played
+    return last_steps
 
 
 def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Cut an odd last row or column: H.264 stores colour at half resolution."""
+    """Crop a frame (height, width, 3) to even sizes: H.264 stores colour at half resolution."""
     height, width = frame.shape[0] & ~1, frame.shape[1] & ~1
     return np.ascontiguousarray(frame[:height, :width])
 

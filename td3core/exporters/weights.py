@@ -1,19 +1,18 @@
-"""The networks of a checkpoint on their own: enough to act, a quarter of the size."""
+"""Exports only the networks of a checkpoint."""
 
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 
 from td3core.checkpoint.format import load, save
-from td3core.checkpoint.header import Header
 
-_EXPORTED = ("actor", "critic1", "critic2", "obs_norm")
+_NETWORKS = ("actor", "critic1", "critic2", "obs_norm")
+"""First parts of the names of exported tensors."""
 
 
-def export(source: Path, target: Path) -> None:
-    """Copy only the networks of a checkpoint: enough to act and to look at, a quarter the size."""
-    checkpoint = load(source)
-    slim = {
-        name: array for name, array in checkpoint.tensors.items() if name.split(".")[0] in _EXPORTED
+def export(checkpoint: Path, target: Path) -> None:
+    """Copy the networks of a checkpoint, and the normaliser they need."""
+    source = load(checkpoint)
+    tensors = {
+        name: array for name, array in source.tensors.items() if name.split(".")[0] in _NETWORKS
     }
-    values = {item.name: getattr(checkpoint.header, item.name) for item in fields(Header)}
-    save(target, Header(**(values | {"complete": False})), slim)
+    save(target, replace(source.header, complete=False), tensors)

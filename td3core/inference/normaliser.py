@@ -1,4 +1,4 @@
-"""Observations brought to mean 0 and variance 1, as far as the run has seen them."""
+"""Normalises observations to mean 0 and variance 1 with running statistics."""
 
 from collections.abc import Mapping
 
@@ -13,10 +13,11 @@ _EPSILON = 1e-8
 
 
 class Normaliser:
-    """Running mean and variance of observations, and the map they define.
+    """Running mean and variance of observations, and the normalisation with them.
 
-    x̂ = clip((x - mean) / sqrt(variance + ε), -10, 10), for each dimension on its own. Mean and
-    variance are those of all observations seen in training (Welford, 1962), never of evaluations.
+    x̂ = clip((x - mean) / sqrt(variance + ε), -10, 10) in each dimension, with ε = 1e-8. Mean and
+    variance are over all training observations (algorithm of Welford, 1962); evaluations do not
+    change them.
     """
 
     def __init__(self, obs_dim: int) -> None:
@@ -27,12 +28,12 @@ class Normaliser:
         self._scale = np.ones(obs_dim, dtype=np.float32)
 
     def observe(self, obs: Floats) -> None:
-        """Take one observation (obs_dim,) into the statistics."""
+        """Update the statistics with one observation (obs_dim,)."""
         self._count += 1.0
         delta = obs - self._mean
         self._mean += delta / self._count
         self._squares += delta * (obs - self._mean)
-        self._settle()
+        self._update_scale()
 
     def __call__(self, obs: Floats) -> Floats:
         """Normalise observations (..., obs_dim)."""
@@ -40,7 +41,7 @@ class Normaliser:
         return np.clip(x, -_CLIP, _CLIP, out=x)
 
     def state(self) -> dict[str, NDArray[np.float64]]:
-        """Return copies of the statistics, under the names they have in a checkpoint."""
+        """Return copies of the statistics by their names in a checkpoint (see :meth:`shapes`)."""
         return {
             f"{_PREFIX}.count": np.array([self._count]),
             f"{_PREFIX}.mean": self._mean.copy(),
@@ -55,11 +56,11 @@ class Normaliser:
         return found
 
     def load_state(self, tensors: Mapping[str, NDArray[np.float64]]) -> None:
-        """Go on from what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self._count = float(tensors[f"{_PREFIX}.count"][0])
         self._mean = tensors[f"{_PREFIX}.mean"].astype(np.float64)
         self._squares = tensors[f"{_PREFIX}.squares"].astype(np.float64)
-        self._settle()
+        self._update_scale()
 
     @staticmethod
     def shapes(obs_dim: int) -> dict[str, tuple[int, ...]]:
@@ -72,14 +73,14 @@ class Normaliser:
 
     @staticmethod
     def possible(tensors: Mapping[str, NDArray[np.float64]]) -> bool:
-        """Say whether tensors of :meth:`state` could be those of observations in float32."""
+        """Return whether tensors of :meth:`state` are possible for float32 observations."""
         count, mean, squares = (tensors[f"{_PREFIX}.{n}"] for n in ("count", "mean", "squares"))
         largest = np.abs(mean).max(initial=0.0)
         never_negative = count[0] >= 0 and squares.min(initial=0.0) >= 0
         return bool(never_negative and largest <= np.finfo(np.float32).max)
 
-    def _settle(self) -> None:
-        # One observation has no variance; until there are two, nothing is scaled.
+    def _update_scale(self) -> None:
+        # The variance is defined from two observations on; until then nothing is scaled.
         variance = self._squares / self._count if self._count > 1 else np.ones_like(self._mean)
         self._shift = self._mean.astype(np.float32)
         self._scale = (1.0 / np.sqrt(variance + _EPSILON)).astype(np.float32)

@@ -1,20 +1,15 @@
-"""The acting side of an agent: a forward pass for one or a few observations, in NumPy.
+"""The actor's forward pass in NumPy.
 
-Training, evaluation, video and the render pane all act through this one class, so their returns
-agree bit for bit, and the processes that only act need no torch.
+Training, evaluation, video and the render pane all use this one class, so their returns agree bit
+for bit, and processes that only act need no torch.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from td3core.arrays import Floats
 from td3core.inference.normaliser import Normaliser
-
-if TYPE_CHECKING:
-    # It brings Gymnasium along, which the window does without until something is played.
-    pass
 
 
 class Policy:
@@ -26,7 +21,13 @@ class Policy:
         activation: str,
         normaliser: Normaliser | None = None,
     ) -> None:
-        """Take (weight (out, in), bias (out,)) of each layer; they are used, not copied."""
+        """Build from the layers, which are not copied.
+
+        Args:
+            layers: Weight (out, in) and bias (out,) of each layer.
+            activation: ``relu`` or ``tanh``, of the hidden layers.
+            normaliser: Applied to the observations first.
+        """
         self._normaliser = normaliser
         self._hidden = list(layers[:-1])
         self._output = layers[-1]
@@ -35,7 +36,7 @@ class Policy:
     def __call__(self, obs: Floats) -> Floats:
         """Return actions in [-1, 1], shape (..., act_dim), for observations (..., obs_dim).
 
-        Several rows at once are faster, but may differ in the last bits from one at a time.
+        Several rows at once are faster, but may differ from single rows in the last bits.
         """
         x = obs if self._normaliser is None else self._normaliser(obs)
         for weight, bias in self._hidden:

@@ -1,15 +1,15 @@
-"""A process that works for this one, at the other end of a pipe."""
+"""A child process connected by a pipe."""
 
 import multiprocessing
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-_PATIENCE_S = 2.0
+_JOIN_TIMEOUT_S = 2.0
 
 
 class ChildProcess:
-    """Calls ``target`` with its end of a pipe and ``work``, in a process of its own."""
+    """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe."""
 
     def __init__(self, name: str, target: Callable[..., None], *work: Any) -> None:
         context = multiprocessing.get_context("spawn")
@@ -25,20 +25,20 @@ class ChildProcess:
             theirs.close()
 
     def exit_code(self) -> int | None:
-        """Wait a moment for its end, and return the status."""
-        self._process.join(_PATIENCE_S)
+        """Wait up to 2 s for the process to end; return its exit code, or None if it has not."""
+        self._process.join(_JOIN_TIMEOUT_S)
         return self._process.exitcode
 
     def close_pipe(self) -> None:
-        """Close the pipe, which it may take for its end."""
+        """Close this end of the pipe, which asks the process to end."""
         self.pipe.close()
 
     def stop(self, *, kill: bool = False) -> None:
-        """See to it that it is over; let it finish what it is doing unless ``kill``."""
+        """End the process: at once if ``kill``, else give it 2 s to finish what it is doing."""
         self.close_pipe()
         if kill:
             self._process.terminate()
-        self._process.join(_PATIENCE_S)
+        self._process.join(_JOIN_TIMEOUT_S)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()

@@ -1,7 +1,7 @@
-"""Writing so that neither a kill nor a power failure leaves half of anything.
+"""Durable file operations: neither a kill nor a power failure leaves anything half-written.
 
-What has been written is safe from a power failure once it has been flushed to the disk; a new name,
-once the folder it stands in has been.
+Contents survive a power failure once the file has been flushed to disk; a new name survives once
+its folder has been.
 """
 
 import contextlib
@@ -12,10 +12,10 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data``: readers see the old file or the new one, never a part.
+    """Write ``data`` to ``path``: readers see the old file or the new one, never a part.
 
     Raises:
-        OSError: the folder cannot be written or is full; the file is whole, old or new.
+        OSError: the folder cannot be written or is full; the file is complete, old or new.
     """
     half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
@@ -31,10 +31,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def alias(path: Path, other: Path) -> None:
-    """Let ``other`` name the same contents as ``path``, at once or not at all.
+    """Replace ``other`` atomically by a link to ``path``, or by a copy if links are not supported.
 
     Raises:
-        OSError: it could not be done, or not for certain; ``other`` is whole, old or new.
+        OSError: it failed, or may not survive a power failure; ``other`` is complete, old or new.
     """
     half = other.with_name(f".{other.name}.part")
     half.unlink(missing_ok=True)
@@ -42,7 +42,7 @@ def alias(path: Path, other: Path) -> None:
         try:
             half.hardlink_to(path)
         except OSError:
-            # Not every file system has links.
+            # Not every file system supports links.
             copy(path, half)
         half.replace(other)
     except OSError:
@@ -53,7 +53,7 @@ def alias(path: Path, other: Path) -> None:
 
 
 def copy(path: Path, other: Path) -> None:
-    """Copy a file so that the copy survives a power failure.
+    """Copy a file durably.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -64,13 +64,13 @@ def copy(path: Path, other: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those it lies in, unless it is there.
+    """Make a folder and its missing parents.
 
     Raises:
         OSError: it cannot be made.
     """
     if not path.is_dir():
-        # A drive that is not there is its own parent.
+        # A missing drive is its own parent.
         if path.parent != path:
             make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power failure, where the system allows it."""
+    """Flush the names in a folder to disk, where the operating system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -89,7 +89,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def append_whole(path: Path, text: str) -> None:
-    """Append all of ``text`` or, on an error, leave the file as it was."""
+    """Append all of ``text``, or leave the file unchanged.
+
+    Raises:
+        OSError: it cannot be written; the file is unchanged.
+    """
     with path.open("ab", buffering=0) as file:
         start, data = file.tell(), memoryview(text.encode())
         try:
@@ -101,24 +105,24 @@ def append_whole(path: Path, text: str) -> None:
 
 
 class GrowingFile:
-    """A text file that is only ever appended to."""
+    """A text file that is only appended to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # What another process appended may not have reached the disk, nor its name.
-        self._flushed = self._named = False
+        # Text of another process may not be on disk yet, nor the file's name.
+        self._flushed = self._name_flushed = False
 
     def append(self, text: str) -> None:
         """Append all of ``text``.
 
         Raises:
-            OSError: the file is as it was.
+            OSError: it cannot be written; the file is unchanged.
         """
         append_whole(self.path, text)
         self._flushed = False
 
     def sync(self) -> None:
-        """See to it that what has been appended survives a power failure.
+        """Flush what has been appended to disk.
 
         Raises:
             OSError: it cannot be written.
@@ -126,9 +130,9 @@ class GrowingFile:
         if self._flushed or not self.path.exists():
             return
         _sync_file(self.path)
-        if not self._named:
+        if not self._name_flushed:
             sync_folder(self.path.parent)
-        self._flushed = self._named = True
+        self._flushed = self._name_flushed = True
 
 
 def _sync_file(path: Path) -> None:

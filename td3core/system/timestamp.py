@@ -1,8 +1,8 @@
-"""The time of day as files record it."""
+"""Timestamps for files."""
 
 from datetime import UTC, datetime
 
 
 def now() -> str:
-    """Return the time of day as files record it (UTC, ISO 8601)."""
+    """Return the current time in UTC as ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -20,7 +20,7 @@ from td3core.algorithm.device import require_device
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
-from td3core.envs.check import check_before_training
+from td3core.envs.check.examine import check_before_training
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
 from td3core.errors import Message, RequestError, RunError, traceback_of

@@ -12,7 +12,7 @@ from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, frame_of
+from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
@@ -88,7 +88,7 @@ class Episode:
                 raise RequestError(
                     f"{self._env_id} cannot draw itself here: {lines[0].rstrip('.')}."
                 ) from problem
-            self._picture = frame_of(rendered, self._env_id)
+            self._picture = rgb_frame(rendered, self._env_id)
         return self._picture
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ def test_an_environment_that_fails_is_told_of_in_its_own_words(
 @pytest.mark.parametrize(
     ("env", "sentence"),
     [
-        ("Mute-v0", "scripted_stage:Mute-v0 cannot draw itself as a picture"),
+        ("Mute-v0", "scripted_stage:Mute-v0 cannot render images"),
         ("Blind-v0", "scripted_stage:Blind-v0 cannot draw itself here: no display."),
         ("Changed-v0", "the one installed here has 2 and 1."),
         ("Missing-v0", "Missing-v0"),

@@ -211,7 +211,7 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
 
 @pytest.mark.parametrize(
     ("args", "words"),
-    [('{"size": ', "env_args cannot be"), ('{"sise": 3}', "env_args cannot hold sise")],
+    [('{"size": ', "env_args cannot be"), ('{"sise": 3}', "env_args cannot contain sise")],
 )
 def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(
     qtbot, window, find, picker, own_module, tmp_path, args, words
@@ -263,7 +263,7 @@ def check(qtbot, window, find, dialog) -> str:
 def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
     picker.setCurrentText("Pendulum-v1")
     said = check(qtbot, window, find, dialog)
-    for words in ("Nothing odd was found", "✓", "from -2 to 2", "ends episodes after 200 steps"):
+    for words in ("Nothing odd was found", "✓", "from -2 to 2", "end after 200 steps at most"):
         assert words in said
     dialog.close()
 
@@ -276,7 +276,7 @@ def test_the_check_takes_the_arguments_and_shows_errors_first(
     said = check(qtbot, window, find, dialog)
     assert "cannot be trained on as it is" in said
     assert said.index("✕") < said.index("✓")
-    assert "holds nan" in said
+    assert "contains nan" in said
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_name_that_cannot_be_used_is_refused_with_a_sentence(window, find, men
 
 def test_a_bundled_preset_cannot_be_deleted(window, find, menu):
     menu._delete()
-    assert "not a preset of your own" in window.banner.text
+    assert "not one of your own presets" in window.banner.text
 
 
 def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, menu, tmp_path):

@@ -90,7 +90,9 @@ def test_a_folder_without_runs_is_said_to_have_none(
     assert "There are no runs in" in said.err
 
 
-@pytest.mark.parametrize(("steps", "reason"), [("-3", "steps cannot be -3"), ("40", "has come to")])
+@pytest.mark.parametrize(
+    ("steps", "reason"), [("-3", "steps cannot be -3"), ("40", "is at step 60")]
+)
 def test_a_length_that_cannot_be_is_refused_when_a_run_is_to_go_on(
     run: Path, capsys: pytest.CaptureFixture[str], steps: str, reason: str
 ) -> None:
@@ -115,4 +117,4 @@ def test_a_misspelt_environment_suggests_one_that_people_have(
 def test_an_empty_environment_is_refused_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "No environment is named" in refused(capsys, "train", "")
+    assert "Name an environment" in refused(capsys, "train", "")

@@ -27,7 +27,7 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "unknown environment": (["Pendulm-v1"], ["Pendulm-v1", "Pendulum-v1"]),
     "discrete actions": (["CartPole-v1"], ["CartPole-v1", "discrete", "continuous"]),
     "scripted discrete": ([DISCRETE], ["discrete"]),
-    "unbounded actions": ([UNBOUNDED], ["without bounds"]),
+    "unbounded actions": ([UNBOUNDED], ["unbounded actions"]),
     "odd observations": ([DICT_OBS], ["Dict observations"]),
     "malformed environment": (["no such thing!"], ["no such thing!"]),
     "environment of a missing module": (["nosuchmodule:Thing-v0"], ["nosuchmodule"]),
@@ -141,7 +141,7 @@ def test_a_film_of_an_environment_that_cannot_draw_is_refused_and_leaves_no_file
     path = write_checkpoint(tmp_path / "a.safetensors")
     said = refused(capsys, "replay", str(path), "--video", str(tmp_path / "film.mp4"))
     assert STEPS in said
-    assert "draw" in said
+    assert "cannot render" in said
     assert [p.name for p in tmp_path.iterdir()] == ["a.safetensors"]
 
 

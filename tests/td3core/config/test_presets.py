@@ -122,7 +122,7 @@ NOT_PRESETS = {
     "empty": ("", "name"),
     "settings are a number": (ANY_ENV + "settings = 5", "not a preset"),
     "settings are pairs": (ANY_ENV + "settings = [[1, 2]]", "setting"),
-    "out of range": (ANY_ENV + "[settings]\ntau = 7", "tau cannot be 7; it takes .*0 to 1"),
+    "out of range": (ANY_ENV + "[settings]\ntau = 7", "tau cannot be 7; it must be .*0 to 1"),
     "unknown setting": (ANY_ENV + "[settings]\ntua = 0.1", "'tua'.*tau"),
     "wrong type": (ANY_ENV + "[settings]\ntau = true", "tau cannot be True"),
     "environment is empty": ("name = 'a'\nenv = ''", "env is empty"),

@@ -13,8 +13,9 @@ from gymnasium.spaces import Box
 from td3core.cli import app
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import KNOWN, KnownEnv
-from td3core.envs.check import CheckReport, Level, examine
-from td3core.envs.gymnasium_check import gymnasium_complaints
+from td3core.envs.check.examine import examine
+from td3core.envs.check.gymnasium_check import run_gymnasium_check
+from td3core.envs.check.report import CheckReport, Level
 from td3core.errors import RequestError
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.scripted import DISCRETE, GRID, STEPS
@@ -171,23 +172,23 @@ def told(report: CheckReport, level: Level) -> dict[str, str]:
 
 
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
-    (Double, Level.WARNING, "shape", "is float64; float32 was announced"),
-    (Short, Level.ERROR, "shape", "its reset has shape (2,); (3,) was announced"),
+    (Double, Level.WARNING, "shape", "is float64, but the space declares float32"),
+    (Short, Level.ERROR, "shape", "at reset has shape (2,), but the space declares (3,)"),
     (Outside, Level.WARNING, "values", "outside the bounds"),
-    (NotANumber, Level.ERROR, "values", "random step 7 holds nan"),
+    (NotANumber, Level.ERROR, "values", "random step 7 contains nan"),
     (TooLarge, Level.ERROR, "values", "finite float32"),
     (Huge, Level.WARNING, "values", "consider normalize_observations"),
-    (Moody, Level.WARNING, "repeatable", "lead elsewhere from the reset on"),
-    (MoodyReward, Level.WARNING, "repeatable", "lead elsewhere from random step 1 on"),
+    (Moody, Level.WARNING, "repeatable", "different results from reset on"),
+    (MoodyReward, Level.WARNING, "repeatable", "different results from random step 1 on"),
     (Endless, Level.WARNING, "episodes", '{"max_episode_steps": 1000}'),
     (Rich, Level.WARNING, "rewards", "consider reward_scale"),
     (Poor, Level.WARNING, "rewards", "Rewards are small"),
     (Penniless, Level.ERROR, "rewards", "random step 4 is inf"),
-    (Wordy, Level.ERROR, "steps", "random step 1 is no number"),
-    (Broken, Level.ERROR, "steps", "random step 5 (test_env_check.py, line"),
+    (Wordy, Level.ERROR, "steps", "random step 1 is not a number"),
+    (Broken, Level.ERROR, "steps", "at random step 5 (test_check.py, line"),
     (OldFashioned, Level.ERROR, "steps", "4 values instead of observation, reward"),
-    (Wide, Level.WARNING, "actions", "action 1, -1e+06 to 1e+06, are very wide"),
-    (Narrow, Level.WARNING, "actions", "action 0, -1e-05 to 1e-05, are very narrow"),
+    (Wide, Level.WARNING, "actions", "action 1, -1e+06 to 1e+06, is very wide"),
+    (Narrow, Level.WARNING, "actions", "action 0, -1e-05 to 1e-05, is very narrow"),
     (Picture, Level.WARNING, "observations", "27,648 numbers"),
 ]
 
@@ -224,7 +225,7 @@ def test_the_known_environments_pass_without_an_error(known: KnownEnv) -> None:
 
 def test_a_time_limit_given_as_an_argument_ends_an_endless_environment(named: Any) -> None:
     report = examine(EnvChoice(named(Endless), '{"max_episode_steps": 50}'), thorough=False)
-    assert told(report, Level.OK)["episodes"] == "A time limit ends episodes after 50 steps."
+    assert told(report, Level.OK)["episodes"] == "Episodes end after 50 steps at most."
 
 
 def test_what_gymnasium_complains_of_is_collected_and_not_printed(
@@ -243,7 +244,7 @@ def test_what_gymnasium_complains_of_is_collected_and_not_printed(
 def test_gymnasiums_own_level_of_warnings_comes_back(named: Any) -> None:
     before = gym.logger.min_level
     env = gym.make(named(Outside), disable_env_checker=True)
-    assert gymnasium_complaints(env.unwrapped)[1] != ""
+    assert run_gymnasium_check(env.unwrapped)[1] != ""
     assert gym.logger.min_level == before
 
 
@@ -307,14 +308,14 @@ def test_a_run_on_an_unknown_environment_says_what_is_odd_and_goes_on(
     outcome, said = run(runs_dir, env, env_check=True)
     assert isinstance(outcome, Ended)
     (warned,) = said.all(Warned)
-    assert warned.message.startswith(f"{env}: Observations are as large as")
+    assert warned.message.startswith(f"{env}: Observations reach")
     assert said.events.index(warned) < said.events.index(said.all(Started)[0])
 
 
 def test_an_error_stops_a_run_before_anything_is_written(named: Any, runs_dir: Path) -> None:
     failed, said = fail(runs_dir, named(NotANumber), env_check=True)
     assert failed.request
-    assert "cannot be trained on: The observation of random step 7 holds nan" in failed.message
+    assert "cannot be trained on: The observation at random step 7 contains nan" in failed.message
     assert said.all(Started) == []
     assert not runs_dir.exists()
 
@@ -334,7 +335,7 @@ def test_known_environments_are_only_tried_when_made_otherwise(
         tried.append(choice)
         return CheckReport(None, ())  # type: ignore[arg-type]
 
-    monkeypatch.setattr("td3core.envs.check.examine", examine_nothing)
+    monkeypatch.setattr("td3core.envs.check.examine.examine", examine_nothing)
     for args in ("", '{"g": 9.0}'):
         run(runs_dir, "Pendulum-v1", env_check=True, steps=20, env_args=args)
     assert [choice.args for choice in tried] == ['{"g": 9.0}']

@@ -137,7 +137,7 @@ REFUSED = {
     "a number": ("5", "it is a number"),
     "null": ("null", "it is null"),
     "not a number": ('{"height": NaN}', "NaN is not a JSON number"),
-    "render mode": ('{"render_mode": "human"}', "render_mode is decided by the studio"),
+    "render mode": ('{"render_mode": "human"}', "render_mode is set by the studio"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "python": ("__import__('os')", "at character 1"),
 }
@@ -161,7 +161,10 @@ def test_what_is_not_a_json_object_is_refused_with_field_value_and_reason(
 
 
 MISTAKES = {
-    "unknown": ('{"hieght": 2}', "env_args cannot hold hieght = 2: hills:Hills takes no argument"),
+    "unknown": (
+        '{"hieght": 2}',
+        "env_args cannot contain hieght = 2: hills:Hills has no such argument",
+    ),
     "refused": ('{"height": -1}', 'env_args {"height": -1}: a hill of height -1 is none'),
 }
 
@@ -180,7 +183,7 @@ def test_an_argument_the_environment_refuses_is_named_and_nothing_is_started(
     ("args", "says"),
     [
         ({"xml_file": "/no/such/ant.xml"}, "/no/such/ant.xml does not exist"),
-        ({"xml_fiel": "/ant.xml"}, "env_args cannot hold xml_fiel = '/ant.xml': Ant-v5 takes no"),
+        ({"xml_fiel": "/ant.xml"}, "env_args cannot contain xml_fiel = '/ant.xml': Ant-v5 has no"),
     ],
 )
 def test_a_mujoco_file_that_is_not_there_is_named(args: Any, says: str) -> None:

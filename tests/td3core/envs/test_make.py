@@ -122,8 +122,8 @@ def test_what_is_known_of_an_environment_are_its_sizes_and_bounds() -> None:
     [
         (known.DISCRETE, "discrete actions", "continuous actions"),
         ("CartPole-v1", "discrete actions", "continuous actions"),
-        (known.UNBOUNDED, "actions without bounds", "bounded"),
-        (known.HALF_BOUNDED, "actions without bounds", "bounded"),
+        (known.UNBOUNDED, "unbounded actions", "bounded"),
+        (known.HALF_BOUNDED, "unbounded actions", "bounded"),
         (known.POINT, "lower bound is not below", "upper"),
         (known.DICT_OBS, "Dict observations", "arrays of numbers"),
     ],

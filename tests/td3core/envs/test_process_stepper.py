@@ -140,11 +140,11 @@ def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
 @pytest.mark.parametrize(
     ("env", "says"),
     [
-        ("Raises", "raised ValueError at step 12 (episode 2, its step 4): the joint broke"),
-        ("SaysNan", "an observation that is not finite at step 12 (episode 2, its step 4)"),
-        ("PaysNan", "a reward of nan at step 12 (episode 2, its step 4)"),
-        ("Grows", "an observation of 3 numbers, where it announced 2, at step 12"),
-        ("NoGround", "raised RuntimeError at step 0 (episode 2, its step 0): no ground"),
+        ("Raises", "raised ValueError at step 12 (step 4 of episode 2): the joint broke"),
+        ("SaysNan", "an observation that is not finite at step 12 (step 4 of episode 2)"),
+        ("PaysNan", "a reward of nan at step 12 (step 4 of episode 2)"),
+        ("Grows", "an observation of size 3 instead of 2 at step 12"),
+        ("NoGround", "raised RuntimeError at step 0 (step 0 of episode 2): no ground"),
     ],
 )
 def test_a_fault_in_a_process_ends_the_run_with_the_same_words(
@@ -170,10 +170,10 @@ def test_environments_that_differ_in_their_spaces_are_refused(
 ) -> None:
     # One is made to look at, here and in the process, and then one for each slot.
     outcome, _ = fail(runs_dir, f"own_fleet:{env}", num_envs=3, env_processes=processes)
-    assert "has other spaces at step 0 (episode 1" in outcome.message
-    announced = "observations of 2 numbers and actions in [-3, 1], [0, 10]"
-    assert outcome.message.endswith(f"where it announced {announced}.")
-    assert "actions in [-1, 1]" in outcome.message or "of 3 numbers" in outcome.message
+    assert "changed at step 0 (step 0 of episode 1)" in outcome.message
+    expected = "observations of size 2 and actions in [-3, 1], [0, 10]"
+    assert outcome.message.endswith(f"instead of {expected}.")
+    assert "actions in [-1, 1]" in outcome.message or "of size 3" in outcome.message
 
 
 def test_a_lost_process_ends_the_run_and_keeps_what_was_done(runs_dir: Path) -> None:

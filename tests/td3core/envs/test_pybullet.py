@@ -51,14 +51,14 @@ def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
     with pytest.raises(RequestError) as caught:
         make_env(WALKER)
     assert str(caught.value) == (
-        f"{WALKER} needs a package that is not installed; pip install 'pybullet_envs_gymnasium'."
+        f"{WALKER} needs a package that is not installed: pip install 'pybullet_envs_gymnasium'."
     )
 
 
 def test_without_the_extra_the_doctor_says_how_to_get_it(
     without_pybullet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.cli.doctor._draws", lambda env_id: None)
+    monkeypatch.setattr("td3core.cli.doctor._renders", lambda env_id: None)
     found = next(f for f in examine() if f is not None and f.what == "PyBullet")
     assert found.value == "not installed (optional); pip install 'pybullet_envs_gymnasium'"
     assert found.ok is None

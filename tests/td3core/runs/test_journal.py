@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from td3core.training.live_settings import Schedule
 
 from td3core.config import Tunables
 from td3core.runs.journal import MOST_BYTES, Change, changes_of, forget, mend, read
+from td3core.training.live_settings import Schedule
 
 LINES = [
     {"step": 3, "field": "tau", "old": 0.005, "new": 0.5, "time": "t"},

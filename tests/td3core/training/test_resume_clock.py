@@ -119,7 +119,7 @@ def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
     found = interrupted(runs_dir, clock, reached=70, saved=40)
     assert app.main(["resume", str(found.path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "going on from step 40 The 30 steps on record after step 40 are taken again" in said
+    assert "resumed at step 40 The 30 steps on record after step 40 are taken again" in said
 
 
 @pytest.mark.parametrize("reached", [40, 41])

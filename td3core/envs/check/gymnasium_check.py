@@ -1,4 +1,4 @@
-"""Gymnasium's own check of an environment, with what it complains of as plain sentences."""
+"""Runs Gymnasium's own check of an environment and collects what it reports."""
 
 import re
 import warnings
@@ -9,17 +9,17 @@ from gymnasium.utils.env_checker import check_env
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
-_BESIDE_THE_POINT = (
-    # What the environment promises is checked; whether a space could be tidier is not asked here.
+_IRRELEVANT = (
+    # Actions are scaled anyway.
     "we recommend using a symmetric and normalized space",
-    # Unbounded observations are common, in Gymnasium's own environments as well.
+    # Unbounded observations are common, also in Gymnasium's own environments.
     "minimum value is -infinity",
     "maximum value is infinity",
 )
 
 
-def gymnasium_complaints(env: gym.Env[Any, Any]) -> tuple[list[str], str]:
-    """Return the warnings of Gymnasium's check of a bare environment, and its refusal or ``""``."""
+def run_gymnasium_check(env: gym.Env[Any, Any]) -> tuple[list[str], str]:
+    """Check an unwrapped environment; return the warnings, and the error or ``""``."""
     level = gym.logger.min_level
     env.action_space.seed(0)
     failure = ""
@@ -30,18 +30,15 @@ def gymnasium_complaints(env: gym.Env[Any, Any]) -> tuple[list[str], str]:
             check_env(env, skip_render_check=True)
         except Exception as problem:
             # An assertion, or whatever the environment itself raises.
-            failure = _sentence(str(problem) or type(problem).__name__)
+            failure = _first_line(str(problem) or type(problem).__name__)
         finally:
             gym.logger.min_level = level
-    texts = dict.fromkeys(_sentence(str(item.message)) for item in caught)
-    return [text for text in texts if not _beside_the_point(text)], failure
+    texts = dict.fromkeys(_first_line(str(item.message)) for item in caught)
+    return [text for text in texts if not any(part in text for part in _IRRELEVANT)], failure
 
 
-def _beside_the_point(text: str) -> bool:
-    return any(part in text for part in _BESIDE_THE_POINT)
-
-
-def _sentence(text: str) -> str:
+def _first_line(text: str) -> str:
+    """Return the first line as a sentence, without colour codes."""
     text = _COLOUR.sub("", text).strip().removeprefix("WARN: ")
     first = (text.splitlines() or [""])[0].strip()
     return first if first.endswith((".", "!", "?")) else f"{first}."

@@ -1,0 +1,96 @@
+"""The commands that use a saved agent: eval, replay and export."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir
+from td3core.cli.paths import find_checkpoint, require_writable_name
+from td3core.cli.terminal import log, print_json, print_result
+from td3core.exporters.registry import EXPORTERS, find_exporter
+
+if TYPE_CHECKING:
+    from td3core.evaluation.result import EvaluationResult
+
+Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the episodes.")]
+
+
+def evaluate_command(
+    checkpoint: CheckpointFile,
+    episodes: Episodes = 10,
+    seed: Seed = 0,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Evaluate a saved agent in noise-free episodes."""
+    from td3core import checkpoint as files
+    from td3core.evaluation.evaluate import evaluate
+
+    found = files.load(find_checkpoint(checkpoint, runs_dir))
+    result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
+    assert result is not None
+    _print_evaluation(result, found.header.env.reward_threshold, as_json)
+    return 0
+
+
+def replay_command(
+    checkpoint: CheckpointFile,
+    video: Annotated[Path, typer.Option("--video", help="The MP4 file to write.")],
+    episodes: Episodes = 1,
+    seed: Seed = 0,
+    force: Force = False,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Record a video of a saved agent, one frame per step."""
+    from td3core import checkpoint as files
+    from td3core.exporters.video import record
+
+    require_writable_name(video, overwrite=force)
+    found = files.load(find_checkpoint(checkpoint, runs_dir))
+    result = record(found, video, episodes=episodes, seed=seed)
+    frames, threshold = sum(result.lengths), found.header.env.reward_threshold
+    log(f"{frames} frames written to {video}")
+    _print_evaluation(result, threshold, as_json, video=str(video), frames=frames)
+    return 0
+
+
+def export_command(
+    checkpoint: CheckpointFile,
+    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Format; by default the suffix decides."),
+    ] = None,
+    force: Force = False,
+    runs_dir: RunsDir = None,
+) -> int:
+    """Write a saved agent in another format."""
+    require_writable_name(to, overwrite=force)
+    exporter = find_exporter(to, format_name)
+    exporter.export(find_checkpoint(checkpoint, runs_dir), to)
+    log(f"Exported as {exporter.name} to {to}")
+    return 0
+
+
+def export_help() -> str:
+    """Return the help of ``export``, with a line for each format."""
+    formats = (f"  {e.name} ({', '.join(e.suffixes)}): {e.about}" for e in EXPORTERS)
+    # Typer keeps the line breaks of a paragraph that begins with \b.
+    return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
+
+
+def _print_evaluation(
+    result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
+) -> None:
+    success, episodes = result.success(threshold), len(result.returns)
+    if as_json:
+        found = {"returns": result.returns, "mean": result.mean, "std": result.std}
+        found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
+        found |= {"success": success, "reward_threshold": threshold}
+        print_json(found | more)
+        return
+    reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
+    print_result(f"return {result.mean:.2f} ± {result.std:.2f} over {episodes} episodes{reached}")

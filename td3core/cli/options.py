@@ -1,0 +1,35 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CheckpointFile = Annotated[
+    Path, typer.Argument(help="A checkpoint, or a run (its best checkpoint is used).")
+]
+Run = Annotated[Path, typer.Argument(help="A run: its folder, or its name as shown by list.")]
+EnvName = Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")]
+EnvModule = Annotated[
+    str | None,
+    typer.Option(
+        "--env-module",
+        metavar="MODULE",
+        help="Module to import first; it registers the environment.",
+    ),
+]
+RunsDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs-dir", help="Folder of runs. Default: TD3_STUDIO_RUNS, else your data folder."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Change a setting; may be repeated."),
+]
+Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object as the last line of standard output.")
+]

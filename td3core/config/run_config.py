@@ -1,0 +1,237 @@
+"""The settings that are fixed for the whole of a run."""
+
+import os
+from dataclasses import dataclass
+
+from td3core.config.env_choice import EnvChoice
+from td3core.config.spec import check_fields, setting
+from td3core.errors import RequestError
+
+
+def default_threads() -> int:
+    """Return the number of torch threads that leaves one core to the window (at least 1)."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """The settings that are fixed for the whole of a run."""
+
+    env: str = setting(
+        label="Environment", help="A Gymnasium environment with a continuous action space."
+    )
+    env_args: str = setting(
+        "",
+        label="Environment arguments",
+        help="Arguments passed to the environment, as a JSON object. For instance"
+        ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
+        ' {"max_episode_steps": 500}. Empty for none.',
+    )
+    env_check: bool = setting(
+        True,
+        label="Check environment",
+        help="Test an unknown environment briefly before training: finite observations of the"
+        " declared size, repeatable episodes that end.",
+    )
+    preset: str = setting("", label="Preset", help="The preset these settings come from.")
+    seed: int = setting(
+        0,
+        label="Seed",
+        low=0,
+        high=2**31 - 1,
+        help="The same seed, machine and thread count give the same run, bit for bit.",
+    )
+    steps: int = setting(
+        300_000,
+        label="Steps",
+        unit="environment steps",
+        low=1,
+        high=1e10,
+        help="Length of the run, including the warm-up.",
+    )
+    threads: int = setting(
+        0,
+        label="Threads",
+        zero="automatic",
+        low=0,
+        high=1024,
+        help="Torch threads for the updates. 0 uses one fewer than the machine has cores.",
+    )
+    num_envs: int = setting(
+        1,
+        label="Environments",
+        low=1,
+        high=64,
+        help="Parallel environments, stepped together: n environment steps, then the updates for"
+        " these n steps. Each has its own reset seeds and noise. Evaluations, checkpoints and the"
+        " end of the run come after the first joint step that reaches their step.",
+    )
+    env_processes: int = setting(
+        0,
+        label="Environment processes",
+        zero="none",
+        low=0,
+        high=64,
+        help="Processes that step the environments in parallel: useful if cores are free and a"
+        " step is slow. 0 steps them in the training thread. Results are the same either way.",
+    )
+    device: str = setting(
+        "cpu",
+        label="Device",
+        choices=("cpu", "cuda"),
+        help="Where updates are computed. With small networks the CPU is often as fast as a GPU"
+        " (cuda), which pays off with wide layers and large batches.",
+    )
+    learning_starts: int = setting(
+        25_000,
+        label="Warm-up",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Steps with uniformly random actions before the first update, to fill the replay"
+        " buffer.",
+    )
+    buffer_size: int = setting(
+        1_000_000,
+        label="Replay buffer",
+        unit="transitions",
+        low=1,
+        high=1e8,
+        help="Capacity of the replay buffer; the oldest transitions are overwritten first.",
+    )
+    actor_hidden: tuple[int, ...] = setting(
+        (256, 256),
+        label="Actor layers",
+        low=1,
+        high=8192,
+        help="Widths of the actor's hidden layers, for instance 256, 256.",
+    )
+    critic_hidden: tuple[int, ...] = setting(
+        (256, 256),
+        label="Critic layers",
+        low=1,
+        high=8192,
+        help="Widths of each critic's hidden layers, for instance 256, 256.",
+    )
+    actor_activation: str = setting(
+        "relu",
+        label="Actor activation",
+        choices=("relu", "tanh"),
+        help="Activation of the actor's hidden layers; its output layer is always tanh.",
+    )
+    critic_activation: str = setting(
+        "relu",
+        label="Critic activation",
+        choices=("relu", "tanh"),
+        help="Activation of the critics' hidden layers.",
+    )
+    twin_critics: bool = setting(
+        True,
+        label="Twin critics",
+        help="Clipped double Q-learning: the target uses the smaller value of two critics."
+        " Off: a single critic, as in DDPG.",
+    )
+    reward_scale: float = setting(
+        1.0,
+        label="Reward scale",
+        low=1e-6,
+        high=1e6,
+        help="The agent learns from max(scale × reward, floor). Logged returns are the"
+        " environment's own; the shaped returns are logged as well.",
+    )
+    reward_floor: float = setting(
+        -1e9,
+        label="Reward floor",
+        low=-1e9,
+        high=1e9,
+        help="Lower bound of the scaled reward; softens a penalty for falling. The default has no"
+        " effect.",
+    )
+    normalize_observations: bool = setting(
+        False,
+        label="Normalise observations",
+        help="Shift and scale observations to mean 0 and variance 1 with running statistics, which"
+        " are saved with the agent and applied wherever it acts.",
+    )
+    lr_final: float = setting(
+        1.0,
+        label="Final learning rate",
+        unit="of initial",
+        low=0.0,
+        high=1.0,
+        help="Both learning rates fall linearly to this fraction of their value by the last step."
+        " 1 keeps them constant.",
+    )
+    eval_interval: int = setting(
+        5_000,
+        label="Evaluate every",
+        zero="never",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Steps between noise-free evaluations. 0 turns evaluation off.",
+    )
+    eval_episodes: int = setting(
+        10,
+        label="Evaluation episodes",
+        low=1,
+        high=1000,
+        help="Noise-free episodes per evaluation.",
+    )
+    eval_beside: bool = setting(
+        True,
+        label="Evaluate in background",
+        help="Evaluate in a separate process while training continues. Off: training waits for"
+        " each evaluation. Results are the same either way.",
+    )
+    keep_replay: bool = setting(
+        True,
+        label="Keep replay buffer",
+        help="Store the replay buffer with the run, so that it can be resumed exactly. Off: a"
+        " resumed run refills the buffer before it learns again.",
+    )
+    checkpoint_interval: int = setting(
+        10_000,
+        label="Checkpoint every",
+        zero="never",
+        unit="environment steps",
+        low=0,
+        high=1e9,
+        help="Steps between checkpoints. 0 saves only the best and the last.",
+    )
+    keep_every: int = setting(
+        1,
+        label="Keep every nth",
+        zero="none",
+        unit="checkpoints",
+        low=0,
+        high=1e9,
+        help="Keep every n-th of the regular checkpoints on disk: 1 keeps all, 0 none. The best,"
+        " the last and those saved by the user are always kept.",
+    )
+    keep_best: int = setting(
+        0,
+        label="Keep the best",
+        zero="none",
+        unit="checkpoints",
+        low=0,
+        high=1e9,
+        help="Also keep this many regular checkpoints with the highest evaluation returns. No"
+        " effect while all are kept.",
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.env.strip():
+            raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
+        object.__setattr__(self, "env_args", self.choice.args)
+
+    @property
+    def choice(self) -> EnvChoice:
+        """The environment and its arguments."""
+        return EnvChoice(self.env, self.env_args)
+
+    @property
+    def torch_threads(self) -> int:
+        """Number of torch threads to use: ``threads``, or the default if that is 0."""
+        return self.threads or default_threads()

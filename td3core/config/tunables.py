@@ -1,0 +1,143 @@
+"""The settings that may change while a run learns.
+
+"The paper" is Fujimoto, van Hoof and Meger, *Addressing Function Approximation Error in
+Actor-Critic Methods*, ICML 2018.
+"""
+
+from dataclasses import dataclass
+
+from td3core.config.spec import check_fields, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunables:
+    """The settings that may change while a run learns; a change takes effect between two steps."""
+
+    tau: float = setting(
+        0.005,
+        label="Target averaging",
+        symbol="τ",
+        low=0.0,
+        high=1.0,
+        shown=(1e-4, 1.0),
+        scale="log",
+        help="How far the target networks move towards the online networks at each actor update:"
+        " θ′ ← τθ + (1 − τ)θ′. Small values are stable but slow; 1 copies the networks.",
+    )
+    exploration_noise: float = setting(
+        0.1,
+        label="Exploration noise",
+        symbol="σ",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Standard deviation of the Gaussian noise added to each training action:"
+        " a = clip(π(s) + N(0, σ), −1, 1).",
+    )
+    policy_noise: float = setting(
+        0.2,
+        label="Policy noise",
+        symbol="σ̃",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Target policy smoothing: standard deviation of the noise added to the target"
+        " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 turns it off.",
+    )
+    noise_clip: float = setting(
+        0.5,
+        label="Noise clip",
+        symbol="c",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Bound of the target smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
+    )
+    policy_delay: int = setting(
+        2,
+        label="Policy delay",
+        symbol="d",
+        unit="critic updates",
+        low=1,
+        high=100,
+        shown=(1, 10),
+        help="Delayed policy updates: actor and targets are updated once every d critic updates.",
+    )
+    gamma: float = setting(
+        0.99,
+        label="Discount",
+        symbol="γ",
+        low=0.0,
+        high=1.0,
+        shown=(0.8, 0.9999),
+        scale="complement",
+        help="Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
+        " The horizon is about 1 / (1 − γ) steps.",
+    )
+    actor_lr: float = setting(
+        3e-4,
+        label="Actor learning rate",
+        symbol="α π",
+        low=0.0,
+        high=1.0,
+        shown=(1e-6, 1e-2),
+        scale="log",
+        help="Adam step size of the actor, which maximises the mean of Q₁(s, π(s)).",
+    )
+    critic_lr: float = setting(
+        3e-4,
+        label="Critic learning rate",
+        symbol="α Q",
+        low=0.0,
+        high=1.0,
+        shown=(1e-6, 1e-2),
+        scale="log",
+        help="Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)².",
+    )
+    batch_size: int = setting(
+        256,
+        label="Batch size",
+        symbol="N",
+        unit="transitions",
+        low=1,
+        high=65_536,
+        shown=(16, 1024),
+        scale="log",
+        help="Transitions sampled uniformly from the replay buffer for each update.",
+    )
+    updates_per_step: int = setting(
+        1,
+        label="Updates per step",
+        low=0,
+        high=64,
+        shown=(0, 8),
+        help="Gradient updates per environment step once learning has started. 0 collects"
+        " transitions without learning.",
+    )
+    exploration_noise_decay: float = setting(
+        1.0,
+        label="Noise decay",
+        low=0.9,
+        high=1.0,
+        shown=(0.999, 1.0),
+        scale="linear",
+        help="σ is multiplied by this once per action, down to the noise floor. 1 keeps σ constant."
+        " Changing σ restarts the decay from the new value.",
+    )
+    exploration_noise_min: float = setting(
+        0.0,
+        label="Noise floor",
+        symbol="σ min",
+        unit="half action range",
+        low=0.0,
+        high=2.0,
+        shown=(0.0, 1.0),
+        help="Lower bound of the decaying exploration noise. No effect if the decay is 1 or σ is"
+        " already smaller.",
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)

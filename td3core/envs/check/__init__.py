@@ -1,0 +1,4 @@
+"""Checking an environment before an agent is trained on it.
+
+Start with ``examine.py``.
+"""

@@ -1,0 +1,223 @@
+"""The single checks of an environment: each looks at one property and returns a finding."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import find_known
+from td3core.envs.check.gymnasium_check import run_gymnasium_check
+from td3core.envs.check.report import Finding, Level, error, passed, warning
+from td3core.envs.check.trial import Trial, run_trial
+from td3core.envs.info import EnvInfo
+from td3core.envs.make import make_env
+from td3core.envs.simulators import discard_stdout
+from td3core.errors import Message, RequestError, quoted
+
+_WIDE, _NARROW = 1e3, 1e-3
+"""Half ranges of an action that are suspicious."""
+_LARGE_REWARD, _SMALL_REWARD = 1e3, 1e-4
+_LARGE_OBS = 1e3
+_MANY_OBS = 5_000
+
+
+def check_actions(info: EnvInfo) -> Finding:
+    """Check the bounds of the actions."""
+    low, high = info.action_low, info.action_high
+    half = (np.array(high) - np.array(low)) / 2
+    for odd, template in (
+        (
+            half > _WIDE,
+            "The range of action {index}, {low:g} to {high:g}, is very wide; noise is in units of"
+            " half that range.",
+        ),
+        (
+            half < _NARROW,
+            "The range of action {index}, {low:g} to {high:g}, is very narrow; noise is in units of"
+            " half that range.",
+        ),
+    ):
+        if odd.any():
+            i = int(odd.argmax())
+            return warning("actions", template, index=i, low=low[i], high=high[i])
+    if info.act_dim == 1:
+        return passed("actions", "One action from {low:g} to {high:g}.", low=low[0], high=high[0])
+    if len(set(low)) == len(set(high)) == 1:
+        return passed(
+            "actions",
+            "{count} actions, each from {low:g} to {high:g}.",
+            count=info.act_dim,
+            low=low[0],
+            high=high[0],
+        )
+    return passed("actions", "{count} actions, each with its own bounds.", count=info.act_dim)
+
+
+def check_size(info: EnvInfo) -> Finding:
+    """Check the size of the observations."""
+    if info.obs_dim > _MANY_OBS:
+        return warning(
+            "observations",
+            "Each observation holds {count:,} numbers, as images do; the networks are meant for far"
+            " fewer.",
+            count=info.obs_dim,
+        )
+    if info.obs_dim == 1:
+        return passed("observations", "One number per observation.")
+    return passed("observations", "{count} numbers per observation.", count=info.obs_dim)
+
+
+def check_shapes(trial: Trial) -> Finding:
+    """Check shape and data type of the observations against the declared space."""
+    space = trial.space
+    for i, obs in enumerate(trial.observations):
+        if obs.shape != space.shape:
+            return error(
+                "shape",
+                "The observation at {place} has shape {found}, but the space declares {declared}.",
+                place=_place(i),
+                found=obs.shape,
+                declared=space.shape,
+            )
+        if not np.issubdtype(obs.dtype, np.number):
+            return error("shape", "The observation at {place} is not numeric.", place=_place(i))
+        if obs.dtype != space.dtype:
+            return warning(
+                "shape",
+                "The observation at {place} is {found}, but the space declares {declared}. The"
+                " agent gets float32 either way.",
+                place=_place(i),
+                found=str(obs.dtype),
+                declared=str(space.dtype),
+            )
+    return passed(
+        "shape",
+        "Shape {shape} and data type {dtype} as declared.",
+        shape=space.shape,
+        dtype=str(space.dtype),
+    )
+
+
+def check_values(trial: Trial) -> Finding:
+    """Check that observations are finite, within their bounds and of moderate size."""
+    space = trial.space
+    largest = 0.0
+    for i, obs in enumerate(trial.observations):
+        if obs.shape != space.shape or not np.issubdtype(obs.dtype, np.number):
+            return error("values", "The observation at {place} is unusable.", place=_place(i))
+        with np.errstate(over="ignore"):
+            single = obs.astype(np.float32)
+        finite = np.isfinite(single)
+        if not finite.all():
+            return error(
+                "values",
+                "The observation at {place} contains {value}; networks need finite float32 values.",
+                place=_place(i),
+                value=float(obs[~finite].flat[0]),
+            )
+        if not ((space.low <= obs) & (obs <= space.high)).all():
+            return warning(
+                "values",
+                "The observation at {place} is outside the bounds of the declared space.",
+                place=_place(i),
+            )
+        largest = max(largest, float(np.abs(single).max(initial=0.0)))
+    if largest > _LARGE_OBS:
+        return warning(
+            "values",
+            "Observations reach {largest:.3g}; consider normalize_observations.",
+            largest=largest,
+        )
+    return passed("values", "Finite over {steps} random steps.", steps=len(trial.rewards))
+
+
+def check_rewards(rewards: NDArray[np.float64]) -> Finding:
+    """Check that rewards (steps,) are finite and of moderate size."""
+    finite = np.isfinite(rewards)
+    if not finite.all():
+        step = int((~finite).argmax())
+        return error(
+            "rewards",
+            "The reward of random step {number} is {reward}.",
+            number=step + 1,
+            reward=float(rewards[step]),
+        )
+    largest = float(np.abs(rewards).max(initial=0.0))
+    ends = {"low": float(rewards.min()), "high": float(rewards.max())}
+    if largest > _LARGE_REWARD:
+        return warning(
+            "rewards",
+            "Rewards are large, from {low:.3g} to {high:.3g}; consider reward_scale.",
+            **ends,
+        )
+    if 0 < largest < _SMALL_REWARD:
+        return warning(
+            "rewards",
+            "Rewards are small, from {low:.3g} to {high:.3g}; consider reward_scale.",
+            **ends,
+        )
+    return passed("rewards", "Rewards from {low:.3g} to {high:.3g}.", **ends)
+
+
+def check_repeatable(choice: EnvChoice, first: Trial) -> Finding:
+    """Repeat a trial in another fresh environment: resuming a run depends on the same result."""
+    second = run_trial(choice, len(first.rewards))
+    pairs = zip(first.observations, second.observations, strict=False)
+    for i, (one, other) in enumerate(pairs):
+        differs = one.shape != other.shape or one.tobytes() != other.tobytes()
+        if differs or (i and first.rewards[i - 1] != second.rewards[i - 1]):
+            return warning(
+                "repeatable",
+                "The same seed and actions give different results from {place} on; neither runs nor"
+                " evaluations can be repeated exactly.",
+                place=_place(i),
+            )
+    return passed("repeatable", "The same seed and actions give the same observations and rewards.")
+
+
+def check_ends(choice: EnvChoice, info: EnvInfo, trial: Trial, steps: int) -> Finding:
+    """Check that episodes end; if none has, take up to ``steps`` further random steps."""
+    if info.max_episode_steps:
+        return passed(
+            "episodes", "Episodes end after {steps} steps at most.", steps=info.max_episode_steps
+        )
+    if not any(trial.ends):
+        trial = run_trial(choice, steps)
+    if any(trial.ends):
+        return passed(
+            "episodes", "An episode ended after {steps} steps.", steps=trial.ends.index(True) + 1
+        )
+    return warning(
+        "episodes",
+        "No episode ended in {steps} random steps and there is no time limit; an evaluation might"
+        " never end. Set a limit with env_args {example}.",
+        steps=len(trial.ends),
+        example='{"max_episode_steps": 1000}',
+    )
+
+
+def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
+    """Run Gymnasium's own check; its texts are passed on unchanged."""
+    name = "Gymnasium's check"
+    try:
+        env = make_env(choice)
+        try:
+            with discard_stdout(find_known(choice.env_id)):
+                warnings, failure = run_gymnasium_check(env.unwrapped)
+        finally:
+            env.close()
+    except RequestError as problem:
+        yield Finding(Level.ERROR, name, problem.message)
+        return
+    for text in warnings:
+        yield Finding(Level.WARNING, name, quoted(text))
+    if failure:
+        yield Finding(Level.ERROR, name, quoted(failure))
+    elif not warnings:
+        yield passed(name, "Passed without warnings.")
+
+
+def _place(observation: int) -> Message:
+    """Name the step at which the ``observation``-th of a trial was returned."""
+    return Message("random step {number}", number=observation) if observation else Message("reset")

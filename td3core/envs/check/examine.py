@@ -1,0 +1,69 @@
+"""Checks an environment before an agent is trained on it, and reports what is unusual."""
+
+import numpy as np
+
+from td3core.config import RunConfig
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import find_known
+from td3core.envs.check import checks
+from td3core.envs.check.report import CheckReport, Finding, Level
+from td3core.envs.check.trial import TrialError, run_trial
+from td3core.envs.info import EnvInfo
+from td3core.envs.make import check_env
+from td3core.errors import Message, RequestError
+
+STEPS = 100
+"""Random steps whose observations and rewards are checked, and that are repeated."""
+
+_END_STEPS = 2_000
+_QUICK_END_STEPS = 1_000
+"""Random steps within which an episode should end, thorough and quick."""
+
+
+def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
+    """Check an environment; ``thorough`` adds Gymnasium's own check and waits longer for an end.
+
+    Raises:
+        RequestError: the environment cannot be made or does not suit TD3.
+    """
+    info = check_env(choice)
+    findings = [checks.check_actions(info), checks.check_size(info)]
+    try:
+        trial = run_trial(choice, STEPS)
+        findings.append(checks.check_shapes(trial))
+        findings.append(checks.check_values(trial))
+        findings.append(checks.check_rewards(np.array(trial.rewards)))
+        findings.append(checks.check_repeatable(choice, trial))
+        end_steps = _END_STEPS if thorough else _QUICK_END_STEPS
+        findings.append(checks.check_ends(choice, info, trial, end_steps))
+    except TrialError as problem:
+        findings.append(Finding(Level.ERROR, "steps", problem.message))
+    if thorough:
+        findings += checks.check_with_gymnasium(choice)
+    return CheckReport(info, tuple(findings))
+
+
+def check_before_training(config: RunConfig, info: EnvInfo) -> list[Message]:
+    """Check a run's environment briefly, unless it is a known one without arguments.
+
+    Returns:
+        Warnings; none of them prevents training.
+
+    Raises:
+        RequestError: with the first error found; nothing has been written yet.
+    """
+    if not config.env_check or (find_known(info.env_id) and not info.args):
+        return []
+    findings = examine(config.choice, thorough=False).findings
+    for finding in findings:
+        if finding.level is Level.ERROR:
+            raise RequestError(
+                "{env_id} cannot be trained on: {problem}",
+                env_id=info.env_id,
+                problem=finding.message,
+            )
+    return [
+        Message("{env_id}: {problem}", env_id=info.env_id, problem=finding.message)
+        for finding in findings
+        if finding.level is Level.WARNING
+    ]

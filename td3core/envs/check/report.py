@@ -1,0 +1,55 @@
+"""The findings of an environment check."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from td3core.envs.info import EnvInfo
+from td3core.errors import Message
+
+
+class Level(StrEnum):
+    """How serious a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """Makes learning, evaluating or repeating a run doubtful."""
+    ERROR = "error"
+    """Makes a run fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check."""
+
+    level: Level
+    check: str
+    """What was checked, in a word or two."""
+    message: Message
+
+
+def passed(check: str, template: str, /, **values: Any) -> Finding:
+    """Return a finding of level OK."""
+    return Finding(Level.OK, check, Message(template, **values))
+
+
+def warning(check: str, template: str, /, **values: Any) -> Finding:
+    """Return a finding of level WARNING."""
+    return Finding(Level.WARNING, check, Message(template, **values))
+
+
+def error(check: str, template: str, /, **values: Any) -> Finding:
+    """Return a finding of level ERROR."""
+    return Finding(Level.ERROR, check, Message(template, **values))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All findings about one environment."""
+
+    env: EnvInfo
+    findings: tuple[Finding, ...]
+
+    def count(self, level: Level) -> int:
+        """Return how many findings are of this level."""
+        return sum(finding.level is level for finding in self.findings)

@@ -1,0 +1,125 @@
+"""Random steps in an environment, with observations and rewards as the environment returns them."""
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.agent_view import AgentView
+from td3core.envs.make import make_env
+from td3core.errors import Message, MessageError, RequestError
+
+SEED = 1
+
+TIME_LIMIT_S = 5.0
+"""A trial ends after this time,"""
+MIN_STEPS = 10
+"""but not before this many steps."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """Random steps from one seed. There is one observation more than rewards: that of the reset."""
+
+    observations: list[NDArray[Any]]
+    """Unchanged: of any shape and data type."""
+    rewards: list[float]
+    ends: list[bool]
+    """True where a step ended an episode."""
+    space: Box
+    """The observation space that the environment declares."""
+
+
+class TrialError(MessageError):
+    """The environment raised an exception, or returned something unusable."""
+
+
+def run_trial(choice: EnvChoice, steps: int) -> Trial:
+    """Take random actions in a fresh environment; a new episode follows each one that ends.
+
+    Actions and seeds are the same for the same environment. A slow environment takes fewer steps.
+
+    Raises:
+        RequestError: the environment cannot be made.
+        TrialError: it raised an exception, or returned something unusable.
+    """
+    source = np.random.default_rng(SEED)
+    started, env = time.monotonic(), _guarded(Message("construction"), make_env, choice)
+    try:
+        obs, _ = _guarded(Message("reset"), env.env.reset, seed=SEED)
+        space = env.env.observation_space
+        assert isinstance(space, Box)
+        trial = Trial([_array(obs)], [], [], space)
+        for number in range(1, steps + 1):
+            action = env.to_env(source.uniform(-1.0, 1.0, _act_dim(env)))
+            place = Message("random step {number}", number=number)
+            _append(trial, _guarded(place, env.env.step, action), number)
+            if trial.ends[-1]:
+                _guarded(Message("second reset"), env.env.reset, seed=SEED + number)
+            if number >= MIN_STEPS and time.monotonic() - started > TIME_LIMIT_S:
+                break
+        return trial
+    finally:
+        env.close()
+
+
+def _append(trial: Trial, result: Any, number: int) -> None:
+    """Add the result of ``step`` to the trial."""
+    if not isinstance(result, tuple):
+        raise TrialError(
+            "step() returned {type} instead of observation, reward, terminated, truncated and"
+            " info.",
+            type=type(result).__name__,
+        )
+    if len(result) != 5:
+        raise TrialError(
+            "step() returned {count} values instead of observation, reward, terminated, truncated"
+            " and info.",
+            count=len(result),
+        )
+    obs, reward, terminated, truncated, _ = result
+    try:
+        trial.rewards.append(float(reward))
+    except (TypeError, ValueError):
+        raise TrialError(
+            "The reward of random step {number} is not a number.", number=number
+        ) from None
+    trial.observations.append(_array(obs))
+    trial.ends.append(bool(terminated or truncated))
+
+
+def _guarded(place: Message, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call the environment; ``place`` names the call in the error."""
+    try:
+        return call(*args, **kwargs)
+    except RequestError:
+        raise
+    except Exception as problem:
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        raise TrialError(
+            "It raised {error} at {place} ({file}, line {line}): {reason}.",
+            error=type(problem).__name__,
+            place=place,
+            file=last.filename.replace("\\", "/").rpartition("/")[2],
+            line=last.lineno,
+            reason=(str(problem).strip().splitlines() or ["no reason given"])[0].rstrip("."),
+        ) from problem
+
+
+def _array(obs: Any) -> NDArray[Any]:
+    try:
+        return np.array(obs)
+    except ValueError:
+        raise TrialError("An observation is not an array of numbers.") from None
+
+
+def _act_dim(env: AgentView) -> int:
+    space = env.env.action_space
+    assert isinstance(space, Box)
+    return int(np.prod(space.shape))

@@ -1,0 +1,98 @@
+"""The formats a checkpoint can be exported to.
+
+A new format is a module that defines ``export(checkpoint: Path, target: Path) -> None``, and an
+entry in :data:`EXPORTERS`. The command line and the window read this list.
+"""
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+from td3core.errors import RequestError, unknown_name
+
+
+class Export(Protocol):
+    """What the module of a format defines as ``export``."""
+
+    def __call__(self, checkpoint: Path, target: Path) -> None:
+        """Write ``checkpoint`` to ``target`` in this format, replacing what is there.
+
+        Raises:
+            RequestError: the checkpoint cannot be read or does not suit the format.
+            OSError: ``target`` cannot be written.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exporter:
+    """One file format. Its module is imported on first use: it may need PyAV or a simulator."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Suffixes of its files, in lower case and with the dot."""
+    about: str
+    """What the file holds, in one line."""
+    module: str
+
+    def load(self) -> Export:
+        """Import the module of the format and return its ``export``."""
+        return cast("Export", importlib.import_module(self.module).export)
+
+    def export(self, checkpoint: Path, target: Path) -> None:
+        """Write ``checkpoint`` to ``target``, replacing what is there.
+
+        Raises:
+            RequestError: the checkpoint cannot be read, does not suit the format, or ``target``
+                cannot be written.
+        """
+        try:
+            self.load()(checkpoint, target)
+        except OSError as problem:
+            raise RequestError(
+                "{path} cannot be written: {reason}.",
+                path=str(target),
+                reason=problem.strerror or str(problem),
+            ) from problem
+
+
+EXPORTERS: tuple[Exporter, ...] = (
+    Exporter(
+        name="weights",
+        suffixes=(".safetensors",),
+        about="The networks only, a quarter of the size.",
+        module="td3core.exporters.weights",
+    ),
+    Exporter(
+        name="video",
+        suffixes=(".mp4",),
+        about="A film of one noise-free episode, one frame per step.",
+        module="td3core.exporters.video",
+    ),
+)
+
+
+def find_exporter(
+    target: Path, name: str | None = None, exporters: tuple[Exporter, ...] = EXPORTERS
+) -> Exporter:
+    """Return the format called ``name``, or by default the one with the suffix of ``target``.
+
+    Raises:
+        RequestError: there is no such format, or the suffix matches none or several.
+    """
+    if name is not None:
+        named = [exporter for exporter in exporters if exporter.name == name]
+        if not named:
+            raise unknown_name("format", name, [exporter.name for exporter in exporters])
+        return named[0]
+    suffix = target.suffix.lower()
+    found = [exporter for exporter in exporters if suffix in exporter.suffixes]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(exporter.name for exporter in found or exporters)
+    template = (
+        "The suffix of {target} matches several formats; choose one: {names}."
+        if found
+        else "The suffix of {target} matches no format; choose one: {names}."
+    )
+    raise RequestError(template, target=str(target), names=names)
