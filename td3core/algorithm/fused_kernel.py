@@ -4,16 +4,60 @@ Numba compiles it to machine code that holds no GIL; matrix products are SciPy's
 float32, on the memory of the torch tensors, so that both paths share all state.
 
 A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
-(members, out). ``h`` is a flat vector too: the outputs (batch, width) of all layers, one after the
-other. A relu is written so that a NaN stays a NaN.
+(members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
+after the other, and the gradients there. A relu is written so that a NaN stays a NaN.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+_OBS_CLIP = 10.0
 
 _fast = njit(nogil=True, cache=True, error_model="numpy")
+
+
+class Network(NamedTuple):
+    """Everything of an actor, or of both critics."""
+
+    widths: Any
+    members: int
+    relu: bool
+    online: Any
+    target: Any
+    gradient: Any
+    exp_avg: Any
+    exp_avg_sq: Any
+    step: Any
+
+
+class Live(NamedTuple):
+    """The live settings of an update."""
+
+    gamma: float
+    tau: float
+    policy_noise: float
+    noise_clip: float
+    actor_lr: float
+    critic_lr: float
+    policy_delay: int
+
+
+class Work(NamedTuple):
+    """The batch, and what is computed of it."""
+
+    pair: Any  # (batch, obs + act): s, a
+    next_pair: Any  # (batch, obs + act): s', first N(0, 1), then ã
+    obs: Any  # (batch, obs): an actor's input
+    reward: Any  # (batch,)
+    continues: Any  # (batch,): 1 - terminated
+    y: Any  # (batch,)
+    actor_h: Any
+    actor_g: Any
+    critic_h: Any
+    critic_g: Any
 
 
 @_fast
@@ -51,30 +95,36 @@ def _outputs(h, widths, batch, i):
 
 
 @_fast
-def _forward(flat, widths, members, member, x, h, relu):
-    """Run one member on ``x`` (batch, in); without activation at the end."""
-    batch, last = x.shape[0], widths.shape[0] - 2
+def _activate(out, bias, relu):
+    """Add the bias and apply the activation, in place."""
+    for row in range(out.shape[0]):
+        if relu:
+            for k in range(out.shape[1]):
+                value = out[row, k] + bias[k]
+                out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
+        else:
+            for k in range(out.shape[1]):
+                out[row, k] = np.tanh(out[row, k] + bias[k])
+
+
+@_fast
+def _forward(net, flat, member, x, h):
+    """Run one member with parameters ``flat`` on ``x`` (batch, in); return its outputs."""
+    widths, batch, last = net.widths, x.shape[0], net.widths.shape[0] - 2
     for i in range(last + 1):
-        weight, bias = _layer(flat, widths, members, member, i)
+        weight, bias = _layer(flat, widths, net.members, member, i)
         out = _outputs(h, widths, batch, i)
         if widths[i + 1] == 1:
             np.dot(x, weight[0], _flat_outputs(h, widths, batch, i))
         else:
             np.dot(x, weight.T, out)
-        if i == last:
-            for row in range(batch):
-                for k in range(out.shape[1]):
-                    out[row, k] += bias[k]
-        elif relu:
-            for row in range(batch):
-                for k in range(out.shape[1]):
-                    value = out[row, k] + bias[k]
-                    out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
-        else:
-            for row in range(batch):
-                for k in range(out.shape[1]):
-                    out[row, k] = np.tanh(out[row, k] + bias[k])
-        x = out
+        if i < last:
+            _activate(out, bias, net.relu)
+            x = out
+    for row in range(batch):
+        for k in range(widths[last + 1]):
+            out[row, k] += bias[k]
+    return out
 
 
 @_fast
@@ -101,12 +151,12 @@ def _down(weight, g, below, h_below, relu):
 
 
 @_fast
-def _backward(flat, gradient, widths, members, member, x, h, g, relu):
-    """Write the gradient of one member; the last outputs in ``g`` hold the gradient there."""
-    batch = x.shape[0]
+def _backward(net, member, x, h, g):
+    """Write the gradient of one member; the last part of ``g`` holds that at its outputs."""
+    widths, batch = net.widths, x.shape[0]
     for i in range(widths.shape[0] - 2, -1, -1):
-        weight, _ = _layer(flat, widths, members, member, i)
-        weight_gradient, bias_gradient = _layer(gradient, widths, members, member, i)
+        weight, _ = _layer(net.online, widths, net.members, member, i)
+        weight_gradient, bias_gradient = _layer(net.gradient, widths, net.members, member, i)
         here = _outputs(g, widths, batch, i)
         inputs = x if i == 0 else _outputs(h, widths, batch, i - 1)
         if widths[i + 1] == 1:
@@ -118,18 +168,19 @@ def _backward(flat, gradient, widths, members, member, x, h, g, relu):
             for k in range(here.shape[1]):
                 bias_gradient[k] += here[row, k]
         if i > 0:
-            _down(weight, here, _outputs(g, widths, batch, i - 1), inputs, relu)
+            _down(weight, here, _outputs(g, widths, batch, i - 1), inputs, net.relu)
 
 
 @_fast
-def _adam(flat, gradient, exp_avg, exp_avg_sq, step, lr):
+def _adam(net, lr):
     """Take one step of Adam (Kingma and Ba, 2015, algorithm 1), in place."""
-    step[0] += np.float32(1.0)
-    t = np.float64(step[0])
+    net.step[0] += np.float32(1.0)
+    t = np.float64(net.step[0])
     size = np.float32(lr / (1.0 - _BETA1**t))
     root = np.float32(np.sqrt(1.0 - _BETA2**t))
     one_minus_beta1, beta2 = np.float32(1.0 - _BETA1), np.float32(_BETA2)
     one_minus_beta2, epsilon = np.float32(1.0 - _BETA2), np.float32(_EPSILON)
+    flat, gradient, exp_avg, exp_avg_sq = net.online, net.gradient, net.exp_avg, net.exp_avg_sq
     for i in range(flat.shape[0]):
         g = gradient[i]
         m = exp_avg[i] + one_minus_beta1 * (g - exp_avg[i])
@@ -140,29 +191,11 @@ def _adam(flat, gradient, exp_avg, exp_avg_sq, step, lr):
 
 
 @_fast
-def _average(target, online, tau):
-    share = np.float32(tau)
+def _average_target(net, tau):
+    """Move the target: θ' ← τθ + (1 - τ)θ'."""
+    share, target, online = np.float32(tau), net.target, net.online
     for i in range(target.shape[0]):
         target[i] += share * (online[i] - target[i])
-
-
-@_fast
-def _load(ring, index, noise, shift, scale, clip, normalise, obs, act, pair, next_pair, reward, going):
-    """Gather the batch: (s, a), (s', noise), r, and 1 - terminated."""
-    for row in range(index.shape[0]):
-        source = ring[index[row]]
-        for k in range(obs):
-            pair[row, k] = source[k]
-            next_pair[row, k] = source[obs + act + 1 + k]
-        if normalise:
-            for k in range(obs):
-                pair[row, k] = _clipped((pair[row, k] - shift[k]) * scale[k], clip)
-                next_pair[row, k] = _clipped((next_pair[row, k] - shift[k]) * scale[k], clip)
-        for k in range(act):
-            pair[row, obs + k] = source[obs + k]
-            next_pair[row, obs + k] = noise[row, k]
-        reward[row] = source[obs + act]
-        going[row] = np.float32(1.0) - source[2 * obs + act + 1]
 
 
 @_fast
@@ -173,118 +206,152 @@ def _clipped(value, bound):
 
 
 @_fast
-def _columns(pair, start, out):
-    for row in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[row, k] = pair[row, start + k]
+def _load(ring, rows, noise, shift, scale, normalise, w):
+    """Gather the batch from the replay buffer: s, a, s', N(0, 1), r, 1 - terminated."""
+    obs, act = w.obs.shape[1], noise.shape[1]
+    for row in range(rows.shape[0]):
+        source = ring[rows[row]]
+        for k in range(obs):
+            now, after = source[k], source[obs + act + 1 + k]
+            if normalise:
+                now = _clipped((now - shift[k]) * scale[k], np.float32(_OBS_CLIP))
+                after = _clipped((after - shift[k]) * scale[k], np.float32(_OBS_CLIP))
+            w.pair[row, k] = now
+            w.next_pair[row, k] = after
+        for k in range(act):
+            w.pair[row, obs + k] = source[obs + k]
+            w.next_pair[row, obs + k] = noise[row, k]
+        w.reward[row] = source[obs + act]
+        w.continues[row] = np.float32(1.0) - source[2 * obs + act + 1]
 
 
 @_fast
-def _update(
-    ring, index, noise, shift, scale, normalise,
-    aw, actor, actor_target, actor_gradient, actor_m, actor_v, actor_step,
-    cw, members, critic, critic_target, critic_gradient, critic_m, critic_v, critic_step,
-    live, moves_actor, actor_relu, critic_relu,
-    pair, next_pair, seen, reward, going, y, h, g, sums,
-):
-    batch, obs, act = index.shape[0], aw[0], aw[aw.shape[0] - 1]
-    gamma, tau, sigma, bound = live[0], live[1], np.float32(live[2]), np.float32(live[3])
-    critic_lr, actor_lr = live[4], live[5]
-    _load(ring, index, noise, shift, scale, np.float32(10.0), normalise, obs, act,
-          pair, next_pair, reward, going)
-    # ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1)
-    _columns(next_pair, 0, seen)
-    _forward(actor_target, aw, 1, 0, seen, h, actor_relu)
-    out = _outputs(h, aw, batch, aw.shape[0] - 2)
+def _copy_obs(pair, obs):
+    for row in range(obs.shape[0]):
+        for k in range(obs.shape[1]):
+            obs[row, k] = pair[row, k]
+
+
+@_fast
+def _target_value(actor, critics, live, w):
+    """Fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã); return its mean.
+
+    ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
+    """
+    batch, obs = w.obs.shape
+    sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
+    _copy_obs(w.next_pair, w.obs)
+    action = _forward(actor, actor.target, 0, w.obs, w.actor_h)
     for row in range(batch):
-        for k in range(act):
-            drawn = _clipped(next_pair[row, obs + k] * sigma, bound)
-            next_pair[row, obs + k] = _clipped(np.tanh(out[row, k]) + drawn, np.float32(1.0))
-    # y = r + γ (1 - terminated) min(Q1', Q2')(s', ã)
-    last = cw.shape[0] - 2
-    for member in range(members):
-        _forward(critic_target, cw, members, member, next_pair, h, critic_relu)
-        q = _outputs(h, cw, batch, last)
+        for k in range(action.shape[1]):
+            noise = _clipped(w.next_pair[row, obs + k] * sigma, bound)
+            noisy = np.tanh(action[row, k]) + noise
+            w.next_pair[row, obs + k] = _clipped(noisy, np.float32(1.0))
+    for member in range(critics.members):
+        q = _forward(critics, critics.target, member, w.next_pair, w.critic_h)
         for row in range(batch):
             value = q[row, 0]
-            if member == 0 or value < y[row] or value != value:
-                y[row] = value
-    discount, total = np.float32(gamma), 0.0
+            # A NaN is not smaller than anything, and must not be lost.
+            if member == 0 or value < w.y[row] or value != value:
+                w.y[row] = value
+    gamma, total = np.float32(live.gamma), 0.0
     for row in range(batch):
-        y[row] = y[row] * going[row] * discount + reward[row]
-        total += y[row]
-    sums[2] += total / batch
-    # Both critics step on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N
-    for member in range(members):
-        _forward(critic, cw, members, member, pair, h, critic_relu)
-        q, slope = _outputs(h, cw, batch, last), _outputs(g, cw, batch, last)
+        w.y[row] = w.y[row] * w.continues[row] * gamma + w.reward[row]
+        total += w.y[row]
+    return total / batch
+
+
+@_fast
+def _update_critics(critics, live, w, sums):
+    """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
+    batch, last = w.y.shape[0], critics.widths.shape[0] - 2
+    for member in range(critics.members):
+        q = _forward(critics, critics.online, member, w.pair, w.critic_h)
+        slope = _outputs(w.critic_g, critics.widths, batch, last)
         value, square = 0.0, 0.0
         for row in range(batch):
-            error = q[row, 0] - y[row]
+            error = q[row, 0] - w.y[row]
             slope[row, 0] = error * np.float32(2.0 / batch)
             value += q[row, 0]
             square += error * error
         sums[member] += value / batch
         sums[3 + member] += square / batch
-        _backward(critic, critic_gradient, cw, members, member, pair, h, g, critic_relu)
-    _adam(critic, critic_gradient, critic_m, critic_v, critic_step, critic_lr)
-    if not moves_actor:
-        return
-    # The actor steps on L = -mean Q1(s, π(s)), through ∂L/∂a; the critics get no gradient.
-    _columns(pair, 0, seen)
-    actor_size = 0
-    for i in range(1, aw.shape[0]):
-        actor_size += batch * aw[i]
-    ha, ga = h[:actor_size], g[:actor_size]
-    hc, gc = h[actor_size:], g[actor_size:]
-    _forward(actor, aw, 1, 0, seen, ha, actor_relu)
-    out = _outputs(ha, aw, batch, aw.shape[0] - 2)
+        _backward(critics, member, w.pair, w.critic_h, w.critic_g)
+    _adam(critics, live.critic_lr)
+
+
+@_fast
+def _action_gradient(critics, w, out):
+    """Write -∂mean Q1/∂a into ``out`` (batch, act); the critics get no gradient."""
+    batch, last, widths = w.y.shape[0], critics.widths.shape[0] - 2, critics.widths
+    slope = _outputs(w.critic_g, widths, batch, last)
     for row in range(batch):
-        for k in range(act):
-            out[row, k] = np.tanh(out[row, k])
-            pair[row, obs + k] = out[row, k]
-    _forward(critic, cw, members, 0, pair, hc, critic_relu)
-    q, slope = _outputs(hc, cw, batch, last), _outputs(gc, cw, batch, last)
-    value = 0.0
-    for row in range(batch):
-        value += q[row, 0]
         slope[row, 0] = np.float32(-1.0 / batch)
-    sums[5] -= value / batch
     for i in range(last, 0, -1):
-        weight, _ = _layer(critic, cw, members, 0, i)
-        _down(weight, _outputs(gc, cw, batch, i), _outputs(gc, cw, batch, i - 1),
-              _outputs(hc, cw, batch, i - 1), critic_relu)
-    weight, _ = _layer(critic, cw, members, 0, 0)
-    columns = np.ascontiguousarray(weight[:, obs:])
-    slope = _outputs(ga, aw, batch, aw.shape[0] - 2)
-    np.dot(_outputs(gc, cw, batch, 0), columns, slope)
+        weight, _ = _layer(critics.online, widths, critics.members, 0, i)
+        here = _outputs(w.critic_g, widths, batch, i)
+        below = _outputs(w.critic_g, widths, batch, i - 1)
+        _down(weight, here, below, _outputs(w.critic_h, widths, batch, i - 1), critics.relu)
+    weight, _ = _layer(critics.online, widths, critics.members, 0, 0)
+    columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
+    np.dot(_outputs(w.critic_g, widths, batch, 0), columns, out)
+
+
+@_fast
+def _update_actor(actor, critics, live, w, sums):
+    """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a."""
+    batch, obs = w.obs.shape
+    _copy_obs(w.pair, w.obs)
+    action = _forward(actor, actor.online, 0, w.obs, w.actor_h)
     for row in range(batch):
-        for k in range(act):
-            slope[row, k] *= np.float32(1.0) - out[row, k] * out[row, k]
-    _backward(actor, actor_gradient, aw, 1, 0, seen, ha, ga, actor_relu)
-    _adam(actor, actor_gradient, actor_m, actor_v, actor_step, actor_lr)
-    _average(actor_target, actor, tau)
-    _average(critic_target, critic, tau)
+        for k in range(action.shape[1]):
+            action[row, k] = np.tanh(action[row, k])
+            w.pair[row, obs + k] = action[row, k]
+    q = _forward(critics, critics.online, 0, w.pair, w.critic_h)
+    total = 0.0
+    for row in range(batch):
+        total += q[row, 0]
+    sums[5] -= total / batch
+    slope = _outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
+    _action_gradient(critics, w, slope)
+    for row in range(batch):
+        for k in range(action.shape[1]):
+            slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
+    _backward(actor, 0, w.obs, w.actor_h, w.actor_g)
+    _adam(actor, live.actor_lr)
 
 
 @_fast
 def update_many(
-    ring, index, noise, shift, scale, normalise,
-    aw, actor, actor_target, actor_gradient, actor_m, actor_v, actor_step,
-    cw, members, critic, critic_target, critic_gradient, critic_m, critic_v, critic_step,
-    live, updates, policy_delay, actor_relu, critic_relu,
-    pair, next_pair, seen, reward, going, y, h, g, sums,
+    ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
 ):
-    """Do ``len(index)`` updates after the first ``updates``; return how many moved the actor."""
+    """Do an update for each row of ``index``, after the first ``updates`` of the run.
+
+    Args:
+        ring: rows of the replay buffer (n, width).
+        index: rows drawn (count, batch).
+        noise: N(0, 1), (count, batch, act).
+        shift: (obs,), subtracted from observations if ``normalise``.
+        scale: (obs,), multiplied with them then.
+        normalise: whether observations are normalised.
+        actor: a :class:`Network`.
+        critics: a :class:`Network` of one or two members.
+        live: the :class:`Live` settings.
+        updates: the number of updates done before.
+        w: the :class:`Work` arrays.
+        sums: what an update measures, in the order of its metrics; added to.
+
+    Returns:
+        How many updates moved the actor and the targets.
+    """
     moved = 0
     for i in range(index.shape[0]):
-        moves_actor = (updates + i + 1) % policy_delay == 0
-        moved += moves_actor
-        _update(
-            ring, index[i], noise[i], shift, scale, normalise,
-            aw, actor, actor_target, actor_gradient, actor_m, actor_v, actor_step,
-            cw, members, critic, critic_target, critic_gradient, critic_m, critic_v, critic_step,
-            live, moves_actor, actor_relu, critic_relu,
-            pair, next_pair, seen, reward, going, y, h, g, sums,
-        )
+        _load(ring, index[i], noise[i], shift, scale, normalise, w)
+        sums[2] += _target_value(actor, critics, live, w)
+        _update_critics(critics, live, w, sums)
+        if (updates + i + 1) % live.policy_delay == 0:
+            _update_actor(actor, critics, live, w, sums)
+            _average_target(actor, live.tau)
+            _average_target(critics, live.tau)
+            moved += 1
     return moved
