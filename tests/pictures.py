@@ -68,7 +68,7 @@ class Photographer:
         self.until(lambda: self.step() >= step)
 
     def wear(self, theme: str) -> None:
-        if self.window._theme.name != theme:
+        if self.window.theme.name != theme:
             self.window.switch_theme()
 
     def point_at(self, step: float) -> None:
@@ -211,7 +211,7 @@ def main() -> None:
             resume(by, killed)
             branch(by, run)
         finally:
-            window.leave()
+            window.save_and_close()
             by.idle()
             by.wait(SETTLED_MS)
     app.quit()

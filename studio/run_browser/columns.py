@@ -121,7 +121,7 @@ def about(row: RunRow) -> str:
     if found.name:
         parts.append(_html(found.env))
     parts += [_html(text) for text in (found.note, found.message) if text]
-    preset = found.preset or "Defaults of TD3"
+    preset = found.preset or "TD3 defaults"
     parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
     made = _local(found.created)
     parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")

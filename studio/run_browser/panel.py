@@ -136,8 +136,8 @@ class RunBrowser(QWidget):
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
-    def stop_tasks(self) -> None:
-        """End what is still being read."""
+    def shutdown(self) -> None:
+        """Stop reading runs."""
         self._soon.stop()
         self._scanner.stop()
         self.run_actions.stop()

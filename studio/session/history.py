@@ -11,7 +11,7 @@ import numpy as np
 
 from studio.session.series import Numbers, Series
 from td3core.checkpoint import read_header
-from td3core.config import Tunables, specs
+from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
 from td3core.protocol.metrics import TRAINING_COLUMNS
@@ -51,8 +51,8 @@ class RecordedChange:
 
     env_steps: int
     name: str
-    old: float
-    new: float
+    old: Any
+    new: Any
     time: float
 
 
@@ -232,18 +232,26 @@ def _running_mean(values: Numbers, count: int) -> Numbers:
 
 
 def _changes(run: RunDirectory) -> list[RecordedChange]:
-    known = {name for name, _ in specs(Tunables)}
     found = []
     for entry in run.journal():
         try:
-            values: dict[str, Any] = {key: float(entry[key]) for key in ("old", "new")}
             step, name = int(entry["step"]), str(entry["field"])
+            values = {key: _checked_value(name, entry[key]) for key in ("old", "new")}
         except (KeyError, TypeError, ValueError, OverflowError):
             continue
-        if name in known:
-            time = _seconds(entry.get("time"))
-            found.append(RecordedChange(env_steps=step, name=name, time=time, **values))
+        time = _seconds(entry.get("time"))
+        found.append(RecordedChange(env_steps=step, name=name, time=time, **values))
     return found
+
+
+def _checked_value(name: str, value: Any) -> Any:
+    """Return the value of a live setting in the setting's own type.
+
+    Raises:
+        TypeError: there is no such live setting.
+        RequestError: it cannot have this value.
+    """
+    return getattr(Tunables(**{name: value}), name)
 
 
 def _seconds(time: object) -> float:
@@ -258,9 +266,8 @@ def _progress(
 ) -> events.Progress:
     tunables = run.first_tunables
     for change in changes:
-        kind = type(getattr(tunables, change.name))
         try:
-            tunables = replace(tunables, **{change.name: kind(change.new)})
+            tunables = replace(tunables, **{change.name: change.new})
         except (RequestError, ValueError, OverflowError):
             continue
     updates = curves.training.column("updates")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from studio.formatting import format_value
 from td3core.config import Tunables, spec
 
 
@@ -23,4 +24,5 @@ class Marker:
         """The change in words, for instance ``τ 0.005 → 0.01``."""
         known = spec(Tunables, self.name)
         again = " (scheduled)" if self.scheduled else ""
-        return f"{known.symbol or known.label} {self.old:g} → {self.new:g}{again}"
+        change = f"{format_value(self.old)} → {format_value(self.new)}"
+        return f"{known.symbol or known.label} {change}{again}"

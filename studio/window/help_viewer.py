@@ -110,6 +110,12 @@ class HelpViewer(QWidget):
         ):
             QShortcut(keys, self).activated.connect(slot)
 
+    def bring_to_front(self) -> None:
+        """Show the window in front of all others."""
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
     # Pages --------------------------------------------------------------------------------------
 
     @Slot(str, str)

@@ -65,4 +65,4 @@ def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[Ru
     made.resize(*browser_size)
     made.show()
     yield made
-    made.stop_tasks()
+    made.shutdown()

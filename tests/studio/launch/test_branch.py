@@ -155,7 +155,7 @@ def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
     from td3core.training import trainer
     from td3core.training.divergence import DivergedError
 
-    sound = trainer.require_sound_metrics
+    sound = trainer.require_finite_metrics
 
     def blow_up(metrics, env_steps, **_):
         raise DivergedError("critic1_loss", math.inf, env_steps)

@@ -39,7 +39,7 @@ def browser_size() -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
-    if window._theme.name != name:
+    if window.theme.name != name:
         window.switch_theme()
     view = window.replay.view
     theme = load_theme(name)
@@ -245,7 +245,7 @@ def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, w
     (label,) = [window.banner.findChild(QLabel, "banner_text")]
     assert_as_it_is(label)
     assert window.minimumSizeHint().width() == before
-    window._point_out_interrupted(2)
+    window.runs.interrupted_found.emit(2)
     assert label.textFormat() is Qt.TextFormat.RichText
 
 
@@ -265,8 +265,8 @@ def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text
 
 
 def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
-    outside = [window.replay.message, window.replay.title, window.setup.environment.facts]
-    outside += [window.setup._about, window.verify.verdict]
+    outside = [window.replay.message, window.replay.caption.title, window.setup.environment.facts]
+    outside += [find("preset_about"), window.verify.verdict]
     for label in outside:
         label.setText(BOLD)
         assert_as_it_is(label)
@@ -274,7 +274,7 @@ def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find)
 
 
 def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) -> None:
-    window.replay._say("<b>x</b> is gone")
+    window.replay.show_message("<b>x</b> is gone")
     assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
 
 

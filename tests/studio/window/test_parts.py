@@ -89,15 +89,18 @@ def test_a_number_box_takes_scientific_notation_and_refuses_what_is_out_of_range
 
 
 def test_a_live_change_is_pending_until_the_run_says_it_holds(qtbot):
-    panel = LivePanel()
+    requests = []
+
+    def request(tunables: Tunables) -> int:
+        requests.append(tunables)
+        return 3
+
+    panel = LivePanel(request)
     qtbot.addWidget(panel)
-    edits = []
-    panel.tunables_edited.connect(edits.append)
-    with qtbot.waitSignal(panel.tunables_edited):
-        panel.findChild(QWidget, "slider_tau").setValue(900)
-    _, wanted = edits[0]
+    panel.findChild(QWidget, "slider_tau").setValue(900)
+    qtbot.waitUntil(lambda: bool(requests))
+    (wanted,) = requests
     assert wanted.tau != Tunables().tau
-    panel.expect(["tau"], revision=3)
     assert panel.pending == {"tau"}
     panel.acknowledge(acknowledgement(2, wanted))
     assert panel.pending == {"tau"}
@@ -110,9 +113,9 @@ def acknowledgement(revision: int, tunables: Tunables) -> Tuned:
 
 
 def test_the_reset_button_goes_back_to_the_preset_value(qtbot):
-    panel = LivePanel()
+    panel = LivePanel(lambda _: None)
     qtbot.addWidget(panel)
-    panel.show_tunables(Tunables(gamma=0.98), as_defaults=True)
+    panel.show_defaults(Tunables(gamma=0.98))
     panel.findChild(QWidget, "spin_gamma").setValue(0.5)
     panel.findChild(QWidget, "reset_gamma").click()
     assert panel.tunables().gamma == 0.98
@@ -123,7 +126,7 @@ def test_choosing_an_environment_brings_the_values_of_its_preset(window, find):
     config, tunables = window.setup.settings(window.live.tunables())
     assert (config.preset, config.steps, config.actor_hidden) == ("Pendulum-v1", 15_000, (64, 64))
     assert tunables.gamma == 0.98
-    find("preset_combo").setCurrentText("Defaults of TD3")
+    find("preset_combo").setCurrentText("TD3 defaults")
     config, tunables = window.setup.settings(window.live.tunables())
     assert (config.preset, config.actor_hidden) == ("", (256, 256))
     assert tunables == Tunables()
