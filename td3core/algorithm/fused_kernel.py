@@ -15,6 +15,8 @@ from numba import njit
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 _OBS_CLIP = 10.0
+_TANH_ONE = 7.90531110763549805
+"""From here on tanh is 1 in float32."""
 
 _fast = njit(nogil=True, cache=True, error_model="numpy")
 
@@ -95,6 +97,28 @@ def _outputs(h, widths, batch, i):
 
 
 @_fast
+def _tanh(x):
+    """Return tanh(x) to a few units in the last place, in a form that compiles to vector code.
+
+    The rational minimax approximation of Eigen (``generic_fast_tanh_float``), odd in x.
+    """
+    x = np.float32(_TANH_ONE) if x > np.float32(_TANH_ONE) else x
+    x = np.float32(-_TANH_ONE) if x < np.float32(-_TANH_ONE) else x
+    x2 = x * x
+    p = np.float32(-2.76076847742355e-16)
+    p = p * x2 + np.float32(2.00018790482477e-13)
+    p = p * x2 + np.float32(-8.60467152213735e-11)
+    p = p * x2 + np.float32(5.12229709037114e-08)
+    p = p * x2 + np.float32(1.48572235717979e-05)
+    p = p * x2 + np.float32(6.37261928875436e-04)
+    p = (p * x2 + np.float32(4.89352455891786e-03)) * x
+    q = np.float32(1.19825839466702e-06)
+    q = q * x2 + np.float32(1.18534705686654e-04)
+    q = q * x2 + np.float32(2.26843463243900e-03)
+    return p / (q * x2 + np.float32(4.89352518554385e-03))
+
+
+@_fast
 def _activate(out, bias, relu):
     """Add the bias and apply the activation, in place."""
     for row in range(out.shape[0]):
@@ -104,7 +128,7 @@ def _activate(out, bias, relu):
                 out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
         else:
             for k in range(out.shape[1]):
-                out[row, k] = np.tanh(out[row, k] + bias[k])
+                out[row, k] = _tanh(out[row, k] + bias[k])
 
 
 @_fast
@@ -245,7 +269,7 @@ def _target_value(actor, critics, live, w):
     for row in range(batch):
         for k in range(action.shape[1]):
             noise = _clipped(w.next_pair[row, obs + k] * sigma, bound)
-            noisy = np.tanh(action[row, k]) + noise
+            noisy = _tanh(action[row, k]) + noise
             w.next_pair[row, obs + k] = _clipped(noisy, np.float32(1.0))
     for member in range(critics.members):
         q = _forward(critics, critics.target, member, w.next_pair, w.critic_h)
@@ -305,7 +329,7 @@ def _update_actor(actor, critics, live, w, sums):
     action = _forward(actor, actor.online, 0, w.obs, w.actor_h)
     for row in range(batch):
         for k in range(action.shape[1]):
-            action[row, k] = np.tanh(action[row, k])
+            action[row, k] = _tanh(action[row, k])
             w.pair[row, obs + k] = action[row, k]
     q = _forward(critics, critics.online, 0, w.pair, w.critic_h)
     total = 0.0
