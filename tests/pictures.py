@@ -165,7 +165,9 @@ def resume(by: Photographer, run: Path) -> None:
     window.runs.run_actions.resume_requested.emit(run)
     by.until(lambda: window.controller.state is SessionState.RUNNING)
     by.reach(9_500)
-    by.point_at(next(note.env_steps for note in window.model.notes if note.event == "resume"))
+    by.point_at(
+        next(each.env_steps for each in window.model.journal_entries if each.event == "resume")
+    )
     by.take("resume")
     by.look_away()
     by.click("stop_button")

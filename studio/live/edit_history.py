@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from studio.live.controls import LiveValue
-from studio.session.model import SAME_GESTURE_S
+from studio.session.journal import SAME_GESTURE_S
 from td3core.config import Tunables, changes
 
 

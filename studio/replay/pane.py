@@ -13,10 +13,10 @@ from studio.replay.playback_controls import PlaybackControls
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
+from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
-from td3core.runs.directory import RunDirectory
 
 _INVITATION = "Choose an agent below and press Play"
 
@@ -48,19 +48,24 @@ class ReplayPane(QWidget):
         """Show the checkpoints of the run in progress, if there is one."""
         self.checkpoints.set_current_run(path)
 
-    def show_run(self, run: RunDirectory) -> None:
+    def show_run(self, agents: SavedAgents) -> None:
         """Show the checkpoints of an opened run, and load its best agent."""
-        self.checkpoints.set_current_run(run.path)
-        best = next((path for path in (run.best, run.last) if path.exists()), None)
-        if best is not None:
-            self.checkpoints.select(best)
-            self.load(best)
+        self.checkpoints.set_current_run(agents.run, agents)
+        if agents.favourite is not None:
+            self.checkpoints.select(agents.favourite)
+            self.load(agents.favourite)
 
-    def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
+    def note_saved(
+        self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
+    ) -> None:
         """List a checkpoint that has just been written, and show it next if the user wants that."""
-        self.checkpoints.note_saved(path, env_steps, mean_return)
+        self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
         if self.controls.follows_latest and self._player.state is not PlayerState.CRASHED:
             self._player.load(path, at_episode_end=True)
+
+    def note_evaluated(self, env_steps: int, mean_return: float) -> None:
+        """List the mean return of the current run's checkpoint of a step, if there is one."""
+        self.checkpoints.note_evaluated(env_steps, mean_return)
 
     def set_busy(self, busy: bool) -> None:
         """Leave the processor to a run in progress, and offer no branches meanwhile."""
@@ -72,7 +77,8 @@ class ReplayPane(QWidget):
         self.controls.set_theme(theme)
 
     def shutdown(self) -> None:
-        """End the renderer."""
+        """End the renderer, and stop reading for the list."""
+        self.checkpoints.shutdown()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------

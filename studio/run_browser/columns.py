@@ -47,7 +47,7 @@ class Column(IntEnum):
 
 HEADINGS = {
     Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
-    Column.STATE: ("RunStatus", "How it ended, or that it has not"),
+    Column.STATE: ("State", "How it ended, or whether it is running"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),

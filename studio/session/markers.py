@@ -16,8 +16,9 @@ class Marker:
     old: Any
     new: Any
     changed_at: float
+    """In seconds since 1970; NaN if that is unknown."""
     scheduled: bool = False
-    """True if nobody made it just now: it was made before, and is made again at its step."""
+    """True if a schedule made it: the changes of another run, or a resumed run's own."""
 
     @property
     def text(self) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
+from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig
 from td3core.runs import disk_usage
 
@@ -14,6 +15,10 @@ class DiskLabel(QLabel):
 
     def __init__(self) -> None:
         super().__init__()
+        self._estimate, self._needed = "", 0
+        self._free: int | None = None
+        """Free bytes in the folder of the runs, as last read."""
+        self._reader = BackgroundReader("free-space", self)
         self.setObjectName("setup_disk")
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -25,6 +30,7 @@ class DiskLabel(QLabel):
 
     def clear_estimate(self) -> None:
         """Show nothing: the settings are invalid or the environment is unknown."""
+        self._reader.cancel()
         self.hide()
 
     def show_estimate(self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path) -> None:
@@ -40,15 +46,27 @@ class DiskLabel(QLabel):
             if count == 1
             else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
         )
-        text = (
+        self._needed = buffer + total
+        self._estimate = (
             f"On disk: replay buffer {_amount(buffer) if buffer else '0'},"
             f" {agents} {_amount(total)}."
         )
-        free = disk_usage.free_bytes(folder)
-        short = free is not None and free < buffer + total
-        if free is not None and short:
-            text += f" Only {_amount(free)} free."
-        self.setText(text)
+        self._update()
+        self._reader.read(lambda _: disk_usage.free_bytes(folder), self._take_free)
+
+    def shutdown(self) -> None:
+        """Stop looking at the disk."""
+        self._reader.stop()
+
+    def _take_free(self, free: int | None) -> None:
+        if free != self._free:
+            self._free = free
+            self._update()
+
+    def _update(self) -> None:
+        short = self._free is not None and self._free < self._needed
+        warning = f" Only {_amount(self._free or 0)} free." if short else ""
+        self.setText(self._estimate + warning)
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)

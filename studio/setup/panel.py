@@ -117,8 +117,9 @@ class SetupPanel(QWidget):
         self.setEnabled(not busy)
 
     def shutdown(self) -> None:
-        """End the processes that examine environments."""
+        """End the processes that examine environments, and stop looking at the disk."""
         self.environment.shutdown()
+        self.disk.shutdown()
 
     def point_out(self, problem: str) -> str:
         """Focus the field that a refusal names first; return the refusal with the field's label."""

@@ -79,14 +79,19 @@ def system_theme(app: QApplication) -> str:
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
-    """Apply a theme to the whole application."""
-    app.setStyle("Fusion")
-    app.setPalette(_palette(theme))
+    """Apply a theme to the whole application.
+
+    Every widget is styled anew, so a theme that is in use already is left alone.
+    """
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
     arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
     colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
-    app.setStyleSheet(Template(style).substitute(colours, arrow_down=arrow))
+    sheet = Template(style).substitute(colours, arrow_down=arrow)
+    if sheet != app.styleSheet():
+        app.setStyle("Fusion")
+        app.setPalette(_palette(theme))
+        app.setStyleSheet(sheet)
 
 
 def _palette(theme: Theme) -> QPalette:

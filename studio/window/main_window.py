@@ -122,7 +122,7 @@ class MainWindow(QMainWindow):
         resume = ResumeOffer(self.model, self.controller, self.launcher, parts, self)
         resume.runs_wanted.connect(self.show_runs)
         self.launcher.beginning.connect(self.banner.hide)
-        self.launcher.resuming.connect(self.model.show_recorded)
+        self.launcher.resuming.connect(self.model.open)
 
     def _connect_panels(self) -> None:
         show_error = partial(self.banner.show_message, "error")
@@ -133,7 +133,7 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
-        actions.opened.connect(self.model.show_recorded)
+        actions.opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
@@ -176,7 +176,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
-        from studio.window.help_viewer import HelpViewer
+        from studio.help.viewer import HelpViewer
 
         viewer = self.findChild(HelpViewer)
         if viewer is None:

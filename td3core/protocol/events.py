@@ -43,15 +43,6 @@ class Started:
     repeated_steps: int = 0
     """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
 
-    @property
-    def repeats(self) -> str:
-        """Say in a sentence which steps are taken again; empty without any."""
-        if not self.repeated_steps:
-            return ""
-        which = "The step" if self.repeated_steps == 1 else f"The {self.repeated_steps:,} steps"
-        verb = "is" if self.repeated_steps == 1 else "are"
-        return f"{which} on record after step {self.env_steps:,} {verb} taken again"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeEnded:

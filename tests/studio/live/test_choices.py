@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider, QWidget
 from studio.formatting import format_value
 from studio.live.panel import LivePanel
 from studio.session import history, markers
-from studio.session.history import SMOOTHED_EPISODES, read_history
+from studio.session.history import read_history
 from studio.session.markers import Marker
 from studio.theme.theme import load_theme
 from td3core.config import changes
@@ -171,8 +171,8 @@ def test_an_opened_run_shows_its_changes_in_the_type_of_the_setting(runs_dir, mo
         for name, old, new in lines:
             entry = {"step": 600, "field": name, "old": old, "new": new, "time": "t"}
             file.write(json.dumps(entry) + "\n")
-    found = read_history(run.path, SMOOTHED_EPISODES, lambda: False)
-    assert [(each.name, each.old, each.new) for each in found.changes] == lines
-    assert [type(each.new) for each in found.changes] == [bool, str, int]
-    now = found.progress.tunables
+    record = read_history(run.path, lambda: False).record
+    assert [(each.name, each.old, each.new) for each in record.journal.markers] == lines
+    assert [type(each.new) for each in record.journal.markers] == [bool, str, int]
+    now = record.progress.tunables
     assert now == ChoiceTunables(mirrored=True, noise_kind="pink", policy_delay=3)

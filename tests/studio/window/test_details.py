@@ -22,11 +22,13 @@ from PySide6.QtWidgets import (
 
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, about_steps, started
-from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
+from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
+from studio.run_browser.scanner import RunRow
 from studio.run_browser.tree_model import DETAIL
-from studio.session.history import JournalEntry
+from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
+from td3core.runs.listing import summarise
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
@@ -118,12 +120,14 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     open_run(qtbot, window, run)
     model, title = window.runs.model, find("run_title")
     assert title.text() == "Pendulum-v1  ·  first"
-    model.setData(model.find(run.path.absolute()), "second")
-    assert title.text() == "Pendulum-v1  ·  second"
-    model.setData(model.find(other.path.absolute()), "third")
-    assert title.text() == "Pendulum-v1  ·  second"
-    model.setData(model.find(run.path.absolute()), "")
-    assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
+    for renamed, name, shown in (
+        (run, "second", "second"),
+        (other, "third", "second"),
+        (run, "", run.path.name),
+    ):
+        with qtbot.waitSignal(model.renamed):
+            model.setData(model.find(renamed.path.absolute()), name)
+        assert title.text() == f"Pendulum-v1  ·  {shown}"
 
 
 def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> None:
@@ -206,7 +210,7 @@ def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch,
     monkeypatch.setattr(QMessageBox, "exec", refuse)
     parent = QWidget()
     qtbot.addWidget(parent)
-    delete_runs(parent, [tmp_path / ("<b>x<b> " + "W" * 200)])
+    ask_to_trash(parent, [RunRow(path=tmp_path / ("<b>x<b> " + "W" * 200), stamp=())])
     ((kind, text, width),) = seen
     assert kind is Qt.TextFormat.PlainText
     assert "<b>x<b>" in text
@@ -219,7 +223,7 @@ def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_
     parent = QWidget()
     qtbot.addWidget(parent)
     run = make_run(runs_dir, name="my walk")
-    delete_runs(parent, [run.path])
+    ask_to_trash(parent, [RunRow(path=run.path, stamp=(), summary=summarise(run))])
     assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
 
 
@@ -250,7 +254,7 @@ def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, w
 
 
 def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
-    window.model.notes.append(JournalEntry(5, "<b>x</b>", "now"))
+    window.model.journal_entries.append(JournalEntry(5, "<b>x</b>", "now"))
     card = window.plots.card("plot_return")
     card.hovered.emit(QPointF(5.0, 0.0))
     assert "<b>x</b> at step 5" in card.readout

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.randomness import Purpose, generator
@@ -26,7 +26,6 @@ def of_network(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
     return {key: array for key, array in arrays.items() if key.split(".")[0] == name}
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     actor_hidden=WIDTHS,
     critic_hidden=WIDTHS,

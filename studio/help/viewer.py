@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.help.page_view import HelpView
+from studio.help.pages import INDEX, load_pages, manual_folder
 from studio.theme.icons import icon
 from studio.widgets.labels import plain_label
-from studio.window.help_pages import INDEX, load_pages, manual_folder
-from studio.window.help_view import HelpView
 
 _SIZE = QSize(1040, 760)
 _LIST_WIDTH = 220
