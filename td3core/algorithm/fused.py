@@ -28,12 +28,19 @@ from td3core.system.files import make_folder, write_atomically
 if TYPE_CHECKING:
     from td3core.algorithm.train_state import TrainState
 
+_compiling: "list[subprocess.Popen[bytes]]" = []
+"""The process that this one has started, so that it starts no second one."""
+
 _KERNEL = Path(__file__).with_name("fused_kernel.py")
 
 
 def is_ready() -> bool:
     """Return whether the compiled update is in the cache, so that loading it takes no time."""
-    return os.environ.get("TD3_STUDIO_KERNEL") != "off" and _marker().is_file()
+    return not _is_off() and _marker().is_file()
+
+
+def _is_off() -> bool:
+    return os.environ.get("TD3_STUDIO_KERNEL") == "off"
 
 
 def load() -> None:
@@ -43,18 +50,21 @@ def load() -> None:
     importlib.import_module("td3core.algorithm.fused_kernel")
 
 
-def compile_in_background() -> "subprocess.Popen[bytes] | None":
-    """Start compiling for the next run, unless it is done or switched off.
+def load_or_compile() -> None:
+    """Load the compiled update if it is there; otherwise start compiling it for the next run.
 
-    The process runs at low priority and ends by itself.
+    Compiling happens in a process of its own, at low priority, which ends by itself.
     """
-    if is_ready() or os.environ.get("TD3_STUDIO_KERNEL") == "off":
-        return None
-    quiet = subprocess.DEVNULL
-    command = [sys.executable, "-m", __name__]
-    return subprocess.Popen(  # noqa: S603
-        command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
-    )
+    if is_ready():
+        load()
+    elif not _is_off() and not _compiling:
+        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-m", __name__]
+        _compiling.append(
+            subprocess.Popen(  # noqa: S603
+                command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+            )
+        )
 
 
 def compile_now() -> None:
