@@ -50,9 +50,7 @@ class ProgressReporter:
                     self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeated_steps:
                     self._print(wording.repeated_steps(event))
-                self._print(
-                    f"{event.device} × {event.threads}, matrix products by {event.products}"
-                )
+                self._print(f"{event.device} × {event.threads}, computed with {event.products}")
             case events.Progress():
                 self._bar.update(
                     self._task,

@@ -182,8 +182,7 @@ class Trainer:
             done = min(self.env_steps / self.config.steps, 1.0)
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         updates = self._num_envs * self._agent.tunables.updates_per_step
-        for _ in range(updates):
-            self._agent.update(self._collector.sample())
+        self._collector.update_agent(updates)
         return updates > 0
 
     def _do_due_work(self, learning: bool) -> None:
@@ -306,7 +305,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._state.choose_product(),
+                products=self._state.choose_engine(),
             )
         )
         for message in self._deviations:
