@@ -41,6 +41,9 @@ class BufferFile:
             OSError: the file cannot be written; what it held of older transitions still counts.
         """
         buffer, ring = self._buffer, len(self._buffer.rows)
+        if self._written and not self._is_there():
+            # Deleted meanwhile: what it held is written again.
+            self._written, self._named = 0, False
         first = max(self._written, buffer.stored - ring)
         if first < buffer.stored:
             begin, end = first % ring, (buffer.stored - 1) % ring + 1
@@ -74,6 +77,15 @@ class BufferFile:
         buffer.stored = stored
         self._check(sums)
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)
+
+    def _is_there(self) -> bool:
+        """Return whether the file is as long as what was written to it."""
+        rows = self._buffer.rows
+        wanted = min(self._written, len(rows)) * rows.shape[1] * rows.itemsize
+        try:
+            return self._path.stat().st_size >= wanted
+        except OSError:
+            return False
 
     def _write(self, stretches: list[tuple[int, int]]) -> None:
         rows = self._buffer.rows

@@ -4,7 +4,7 @@ import contextlib
 import json
 import shutil
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,12 @@ class RunDirectory:
         self.best = self.checkpoints / f"best{SUFFIX}"
         self.last = self.checkpoints / f"last{SUFFIX}"
         self._journal = GrowingFile(self.journal_file)
+        self._description = b""
+        """What ``run.toml`` holds, once it is written here."""
+        self._entries: list[dict[str, Any]] = []
+        """The journal since the run was opened for writing."""
+        self.rewritten: Callable[[], None] = lambda: None
+        """Called when :meth:`rewrite_if_lost` has made a new folder."""
 
     @classmethod
     def create(
@@ -88,8 +94,7 @@ class RunDirectory:
             description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)
-            text = tomli_w.dumps(description)
-            write_atomically(run.path / "run.toml", text.encode())
+            run._describe(description)
         except OSError as problem:
             raise RequestError(
                 "The runs folder {runs_dir} cannot be written: {reason}.",
@@ -131,7 +136,36 @@ class RunDirectory:
 
     def note(self, entry: dict[str, Any]) -> None:
         """Append one line to the journal."""
+        self._entries.append(entry)
         self._journal.append(json.dumps(entry) + "\n")
+
+    def _describe(self, description: dict[str, Any]) -> None:
+        self._description = tomli_w.dumps(description).encode()
+        write_atomically(self._description_file, self._description)
+
+    @property
+    def _description_file(self) -> Path:
+        return self.path / "run.toml"
+
+    def rewrite_if_lost(self, env_steps: int) -> bool:
+        """Begin the folder again if it was deleted or moved; return whether that was necessary.
+
+        Afterwards it has ``run.toml`` and the journal up to this step. Tables and the replay
+        buffer's file begin again by themselves.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if not self._description or self._description_file.exists():
+            return False
+        make_folder(self.checkpoints)
+        lines = (json.dumps(each) + "\n" for each in self._entries if each["step"] <= env_steps)
+        if not self.journal_file.exists():
+            write_atomically(self.journal_file, "".join(lines).encode())
+        # Last: as long as it is missing, this is tried again.
+        write_atomically(self._description_file, self._description)
+        self.rewritten()
+        return True
 
     def sync_journal(self) -> None:
         """Flush the journal to disk: it survives a power failure.
@@ -202,7 +236,8 @@ class RunDirectory:
             journal.mend(self.journal_file)
             found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
             found["config"] = to_dict(self.config)
-            write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
+            self._describe(found)
+            self._entries = self.journal()
             (self.path / metadata.ENDING).unlink(missing_ok=True)
             make_folder(self.checkpoints)
             self._sweep(env_steps)

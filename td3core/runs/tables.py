@@ -34,22 +34,25 @@ class Table:
         self._writer = csv.DictWriter(
             self._waiting, self._written, restval="", extrasaction="ignore", lineterminator="\n"
         )
-        if not _columns_of(path):
-            self._writer.writeheader()
+        self._has_header = bool(_columns_of(path))
 
     def add(self, row: Sequence[object]) -> None:
         """Queue one row, in the order of the columns given."""
         self._writer.writerow(dict(zip(self._columns, row, strict=True)))
 
     def flush(self) -> None:
-        """Append the queued rows.
+        """Append the queued rows, below the columns if the file is new or was deleted.
 
         Raises:
             OSError: nothing was lost; the rows stay queued and the file keeps whole lines only.
         """
-        text = self._waiting.getvalue()
+        text, path = self._waiting.getvalue(), self._file.path
+        if not (self._has_header and path.exists()):
+            text = ",".join(self._written) + "\n" + text
+            self._file = GrowingFile(path)
         if text:
             self._file.append(text)
+            self._has_header = True
             self._waiting.seek(0)
             self._waiting.truncate()
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def train(
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables)
-            resources.enter_context(RunLock(made.path))
+            _lock(made, resources)
             return made
 
         return RunPlan(
@@ -115,6 +116,8 @@ def resume(
         directory = with_total_steps(directory, reached, steps)
 
         def reopen() -> RunDirectory:
+            # It is locked already; this is for a folder that has to be made again.
+            directory.rewritten = partial(_lock, directory, resources)
             directory.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -150,13 +153,19 @@ def branch(
 
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
-            resources.enter_context(RunLock(made.path))
+            _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
         return RunPlan(config=config, tunables=tunables, directory=make, point=point)
 
     return _conduct(plan, control, report)
+
+
+def _lock(directory: RunDirectory, resources: ExitStack) -> None:
+    """Lock a run, and again whenever its folder has to be made again."""
+    resources.enter_context(RunLock(directory.path))
+    directory.rewritten = partial(_lock, directory, resources)
 
 
 def _conduct(

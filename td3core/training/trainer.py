@@ -142,6 +142,8 @@ class Trainer:
                 reason=self._recorder.last_problem,
             )
         self._send_progress(self._state.phase)
+        if self._checkpointer.forget_lost():
+            self._save(Kind.LAST)
         return self.ending("user" if stopped else "finished")
 
     def _take_all_steps(self) -> bool:
@@ -199,6 +201,8 @@ class Trainer:
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._collect_evaluations()
             self._send_progress(self._state.phase)
+            if self._checkpointer.forget_lost():
+                self._save(Kind.RENEWAL)
 
     def _reached(self, interval: int) -> bool:
         """Return whether the last turn reached or passed a multiple of ``interval``."""
