@@ -1,4 +1,4 @@
-"""What is asked before a run is resumed, or its live changes are repeated."""
+"""Questions before a run is resumed, or its live changes are repeated."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ class _Question(QDialog):
 
 
 class MoreStepsDialog(_Question):
-    """Asks for the new length of a run that has come to its end."""
+    """Asks for the new length of a finished run."""
 
     def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)

@@ -66,7 +66,7 @@ class RunLauncher(QObject):
 
     @Slot(Path)
     def resume(self, path: Path) -> None:
-        """Resume a run; the user is asked for more steps if it has come to its end."""
+        """Resume a run; a finished one needs more steps, which the user is asked for."""
         self._read(lambda _: summarise(RunDirectory.open(path)), self._ask_for_steps)
 
     def _ask_for_steps(self, found: RunSummary) -> None:

@@ -226,7 +226,7 @@ class CheckpointPanel(QWidget):
     def _choice_kept(self) -> Iterator[None]:
         """Keep the selection while rows come and go."""
         chosen = self.chosen()
-        # Qt moves the selection to a neighbour of the rows that go; nobody has chosen that one.
+        # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
         self._quiet = True
         yield
         index = self.model.find(chosen) if chosen is not None else QModelIndex()

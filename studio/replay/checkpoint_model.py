@@ -18,7 +18,7 @@ from td3core.checkpoint import SUFFIX
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_ONLY_NETWORKS = "An exported agent holds only its networks: it can act, but not learn on"
+_ONLY_NETWORKS = "An exported agent has only its networks: it cannot be trained further"
 
 
 class Section(IntEnum):
@@ -30,7 +30,7 @@ class Section(IntEnum):
 
 
 class CheckpointModel(QAbstractListModel):
-    """Saved agents under headings. Reads no run: it is told what is on disk.
+    """Saved agents under headings. Lists what it is given; reads no folder.
 
     A file is opened, in the background, only when its row is looked at.
     """
@@ -99,7 +99,7 @@ class CheckpointModel(QAbstractListModel):
         self._merge(section, [])
 
     def show_heading(self, section: Section, title: str) -> None:
-        """Begin a section anew: nothing is known yet of what the run has saved."""
+        """Start a section for another run, whose checkpoints are not known yet."""
         self._titles[section] = title
         if section is Section.CURRENT:
             self._means.clear()

@@ -1,4 +1,4 @@
-"""What checkpoint files say of themselves, read in the background once somebody looks at them."""
+"""Headers of checkpoint files, read in the background when they are first needed."""
 
 from pathlib import Path
 

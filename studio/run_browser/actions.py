@@ -70,7 +70,7 @@ class RunActions(QObject):
     """A run was read to be shown (:class:`~studio.session.history.RunHistory`)."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
-    """Train anew with the live changes of a run."""
+    """Start a new run that repeats the live changes of a run."""
     verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()

@@ -1,4 +1,4 @@
-"""The cells of the table of runs: what they say, and how they sort."""
+"""The cells of the table of runs: their texts and their order."""
 
 import math
 from collections.abc import Callable
@@ -31,7 +31,7 @@ ICONS = {
 
 
 class Column(IntEnum):
-    """Columns of the table; what a person looks for first stands first."""
+    """Columns of the table, the most wanted first."""
 
     RUN = 0
     STATE = 1
@@ -55,7 +55,7 @@ HEADINGS = {
     Column.DURATION: ("Duration", "How long it has been going, pauses included"),
     Column.SEED: ("Seed", "Seed of everything random"),
     Column.PRESET: ("Preset", "Where its settings came from"),
-    Column.PARENT: ("Branched from", "The run, and the step, that it went on from"),
+    Column.PARENT: ("Branched from", "The parent run, and the step of the branch"),
 }
 _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED}
 
@@ -94,7 +94,7 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
 
 
 def detail_of(row: RunRow) -> str:
-    """Return what tells a run from others, what there must be room for first: seed, algorithm."""
+    """Return what distinguishes a run from others, the most important first: seed, algorithm."""
     found = row.summary
     if found is None:
         return ""

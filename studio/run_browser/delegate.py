@@ -1,4 +1,4 @@
-"""Draws a run's name and, muted below it, what tells it from the others."""
+"""Draws a run's name and, muted below it, its details."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPalette
@@ -60,7 +60,7 @@ class RunDelegate(QStyledItemDelegate):
     def createEditor(  # noqa: N802
         self, parent: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> QWidget:
-        """Say in an empty editor what is asked for."""
+        """Give an empty editor a placeholder."""
         editor = super().createEditor(parent, option, index)
         if isinstance(editor, QLineEdit):
             editor.setPlaceholderText("Name of this run")

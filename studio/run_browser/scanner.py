@@ -59,7 +59,7 @@ def scan(
             waiting.append(row)
         if waiting and time.monotonic() - reported_at >= patience:
             report(Found(rows=tuple(waiting)))
-            # The list is laid out anew each time, and longer each time.
+            # Each report lays out the whole list again, and it grows.
             waiting, reported_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
     report(Found(rows=tuple(waiting), gone=gone, complete=True))

@@ -100,7 +100,7 @@ class RunTreeModel(QAbstractItemModel):
             self.renamed.emit(path, label.name)
 
     def set_training(self, path: Path | None) -> None:
-        """Show this run as running: the window knows it before its files say so."""
+        """Show this run as running, before a scan finds out."""
         before, self._training = self._training, path
         for changed in {before, path}:
             self._announce(changed)

@@ -36,7 +36,7 @@ _DISPENSABLE = (
     *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
     *(Column.DURATION, Column.STEPS),
 )
-"""Left out, in this order, where there is no room: the first column or its tooltip tells them."""
+"""Hidden, in this order, where space is short: the first column or its tooltip has them too."""
 
 
 class RunTreeView(QTreeView):
@@ -117,7 +117,7 @@ class RunTreeView(QTreeView):
     def selectionChanged(  # noqa: N802
         self, selected: QItemSelection, deselected: QItemSelection
     ) -> None:
-        """Say that something else is chosen now."""
+        """Announce the new selection."""
         super().selectionChanged(selected, deselected)
         self.choice_changed.emit()
 
@@ -136,7 +136,7 @@ class RunTreeView(QTreeView):
         self.choice_changed.emit()
 
     def unfold(self) -> None:
-        """Show branches below their parents, but for those that a person has folded."""
+        """Show branches below their parents, except where the user has folded them."""
         folded, branched = set(self._folded), self._proxy.branched()
         for path in branched:
             self.setExpanded(self._proxy.find(path), path not in folded)

@@ -145,7 +145,7 @@ def _rising(rows: Numbers) -> Numbers:
 
 
 def _threshold(run: RunDirectory) -> float | None:
-    """Return the return from which the run's environment counts as solved, if a file says so."""
+    """Return the return at which the environment counts as solved, if a checkpoint has it."""
     for path in (run.last, run.best):
         with contextlib.suppress(RequestError):
             return read_header(path).env.reward_threshold

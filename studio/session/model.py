@@ -113,7 +113,7 @@ class RunModel(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the last step at the present speed, if that can be told."""
+        """Time to the last step at the present speed, if that is known."""
         return self._record.seconds_left
 
     # What changes it ----------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class RunRecord:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the last step at the present speed, if that can be told."""
+        """Time to the last step at the present speed, if that is known."""
         now = self.progress
         if now is None or self.config is None or now.steps_per_s <= 0:
             return None

@@ -1,4 +1,4 @@
-"""Reads one thing in the background and hands it to whoever asked."""
+"""Reads one thing in the background and returns it by a callback."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

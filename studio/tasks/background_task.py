@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 Report = Callable[[object], None]
 """Hands a value to the window."""
 Stopped = Callable[[], bool]
-"""To be asked often; True means that nobody waits for the work any more."""
+"""To be called often; True means that the result is no longer wanted."""
 Work = Callable[[Report, Stopped], None]
 
 

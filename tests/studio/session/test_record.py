@@ -1,0 +1,215 @@
+"""What is shown of a run is the same, whether its events were heard or its files are read."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studio.session.curves import RunCurves
+from studio.session.history import read_history
+from studio.session.journal import RunJournal
+from studio.session.model import RunModel
+from studio.session.record import RunRecord
+from td3core.config import RunConfig, Tunables
+from td3core.protocol import events
+from td3core.protocol.control import Control
+from tests.studio.fake_runs import make_run
+from tests.td3core.helpers import run, tiny
+
+
+def folded(told: list[events.Event]) -> RunRecord:
+    """Fold a run's events as the model does."""
+    model = RunModel()
+    for event in told:
+        model.handle(event)
+    found: RunRecord = model._record
+    return found
+
+
+def done_to(record: RunRecord) -> list[tuple[object, ...]]:
+    """Return everything that was done to a run."""
+    journal = record.journal
+    return [
+        *((m.env_steps, m.name, m.old, m.new) for m in journal.markers),
+        *((each.env_steps, each.event, each.time) for each in journal.entries),
+    ]
+
+
+def test_a_run_read_from_its_files_is_shown_as_it_was_live(qapp, runs_dir: Path) -> None:
+    control = Control()
+    _, first = tiny()
+
+    def react(event: events.Event) -> None:
+        if isinstance(event, events.Evaluated) and event.env_steps == 30:
+            control.save()
+            control.tune(Tunables(**{**vars_of(first), "tau": 0.5, "policy_delay": 3}))
+        elif isinstance(event, events.Evaluated) and event.env_steps == 60:
+            control.stop()
+
+    outcome, told = run(runs_dir, control=control, react=react, steps=500, eval_interval=30)
+    live, read = folded(told.events), read_history(outcome.run, lambda: False).record
+    for name in ("episodes", "training", "evaluations"):
+        one, other = (getattr(each.curves, name).rows() for each in (live, read))
+        assert len(one) > 0, name
+        np.testing.assert_allclose(one, other, rtol=1e-5, err_msg=name)
+    assert done_to(live) == done_to(read)
+    assert [entry.event for entry in read.journal.entries] == ["save", "stop"]
+    assert {marker.name for marker in read.journal.markers} == {"tau", "policy_delay"}
+    assert live.config == read.config
+    assert live.progress.tunables == read.progress.tunables
+    for name in ("env_steps", "updates", "episodes", "phase"):
+        assert getattr(live.progress, name) == getattr(read.progress, name), name
+    for name in ("run", "stopped", "env_steps", "best_eval_return", "last_checkpoint"):
+        assert getattr(live.outcome, name) == getattr(read.outcome, name), name
+
+
+def vars_of(tunables: Tunables) -> dict[str, object]:
+    return {name: getattr(tunables, name) for name in Tunables.__slots__}
+
+
+numbers = st.floats(-1e4, 1e4) | st.just(math.nan)
+
+
+@given(st.lists(numbers, max_size=80), st.integers(1, 30))
+def test_episodes_added_in_pieces_are_smoothed_as_if_added_at_once(returns, piece) -> None:
+    rows = [(float(10 * n), value, 10.0) for n, value in enumerate(returns, start=1)]
+    one, pieces = RunCurves(), RunCurves()
+    one.add_episodes(rows)
+    for begin in range(0, len(rows), piece):
+        pieces.add_episodes(rows[begin : begin + piece])
+    assert np.allclose(one.episodes.rows(), pieces.episodes.rows(), equal_nan=True)
+    for at, smoothed in enumerate(one.episodes.column("smoothed")):
+        known = [v for v in returns[max(0, at - 19) : at + 1] if not math.isnan(v)]
+        expected = np.mean(known) if known else math.nan
+        assert smoothed == pytest.approx(expected, abs=1e-6, nan_ok=True)
+
+
+def test_what_is_dropped_and_taken_again_is_smoothed_as_if_never_dropped() -> None:
+    rows = [(float(10 * n), float(n * n), 10.0) for n in range(1, 61)]
+    whole, resumed = RunCurves(), RunCurves()
+    whole.add_episodes(rows)
+    resumed.add_episodes(rows[:50])
+    resumed.keep_to(305.0)
+    assert resumed.episodes.column("env_steps")[-1] == 300.0
+    resumed.add_episodes(rows[30:])
+    assert np.allclose(whole.episodes.rows(), resumed.episodes.rows())
+
+
+def test_a_column_that_an_older_table_lacks_reads_as_nan_and_the_rest_is_kept(
+    runs_dir: Path,
+) -> None:
+    made = make_run(runs_dir)
+    for name, lacking in (("episodes", "length"), ("training", "q2"), ("evaluations", "success")):
+        table = made.path / f"{name}.csv"
+        lines = [line.split(",") for line in table.read_text().splitlines()]
+        at = lines[0].index(lacking)
+        table.write_text("".join(",".join(ln[:at] + ln[at + 1 :]) + "\n" for ln in lines))
+    curves = read_history(made.path, lambda: False).record.curves
+    assert (len(curves.episodes), len(curves.training), len(curves.evaluations)) == (10, 20, 4)
+    for series, name in (
+        (curves.episodes, "length"),
+        (curves.training, "q2"),
+        (curves.evaluations, "success"),
+    ):
+        assert np.isnan(series.column(name)).all()
+    assert np.isfinite(curves.episodes.column("smoothed")).all()
+    assert np.isfinite(curves.training.column("q1")).all()
+    assert np.isfinite(curves.evaluations.column("mean")).all()
+
+
+def test_the_changes_of_one_drag_are_one_marker_and_a_way_back_is_another() -> None:
+    journal = RunJournal()
+    for step, new, at in ((10, 0.01, 0.0), (20, 0.02, 1.0), (30, 0.03, 2.0)):
+        journal.add_change(step, "tau", 0.005, new, time=at)
+    journal.add_change(40, "tau", 0.03, 0.005, time=2.5)
+    journal.add_change(90, "tau", 0.005, 0.5, time=9.0)
+    # Of changes without a time nobody knows whether they were one drag.
+    journal.add_change(91, "tau", 0.5, 0.6)
+    journal.add_change(92, "tau", 0.6, 0.7)
+    steps = [(marker.env_steps, marker.old, marker.new) for marker in journal.markers]
+    assert steps == [
+        *((30, 0.005, 0.03), (40, 0.03, 0.005), (90, 0.005, 0.5)),
+        *((91, 0.5, 0.6), (92, 0.6, 0.7)),
+    ]
+
+
+def started(path: str, env_steps: int = 0) -> events.Started:
+    return events.Started(
+        run=Path(path),
+        config=RunConfig(env="Pendulum-v1", steps=1000),
+        tunables=Tunables(),
+        env_steps=env_steps,
+        device="cpu",
+        threads=1,
+        products="MKL",
+    )
+
+
+def tuned(step: int, new: float, *, scheduled: bool) -> events.Tuned:
+    return events.Tuned(
+        env_steps=step,
+        updates=step,
+        revision=1,
+        tunables=Tunables(tau=new),
+        changes=(("tau", 0.005, new),),
+        scheduled=scheduled,
+    )
+
+
+def test_what_a_run_reports_before_it_starts_belongs_to_it_and_to_no_other(qapp) -> None:
+    model = RunModel()
+    model.handle(started("first"))
+    model.handle(events.Noted(env_steps=40, event="pause", time="t"))
+    model.handle(events.Failed(message="over", details=""))
+    model.handle(events.Noted(env_steps=30, event="branch", time="t"))
+    assert [entry.event for entry in model.journal_entries] == ["pause"]
+    model.handle(started("second", env_steps=30))
+    assert [entry.event for entry in model.journal_entries] == ["branch"]
+    # One that never started leaves nothing behind for the next.
+    model.handle(events.Failed(message="over", details=""))
+    model.handle(events.Noted(env_steps=30, event="resume", time="t"))
+    model.handle(events.Failed(message="locked", details="", request=True))
+    model.handle(started("third"))
+    assert model.journal_entries == []
+
+
+def test_a_resumed_run_keeps_what_came_before_its_step_and_marks_a_change_once(qapp) -> None:
+    model = RunModel()
+    model.handle(started("run"))
+    model.handle(tuned(100, 0.01, scheduled=False))
+    model.handle(events.Noted(env_steps=200, event="pause", time="t"))
+    model.handle(events.Failed(message="killed", details=""))
+    model.handle(started("run", env_steps=100))
+    assert model.journal_entries == []
+    # The journal names it, and the run makes it again.
+    model.handle(tuned(100, 0.01, scheduled=True))
+    (marker,) = model.markers
+    assert (marker.env_steps, marker.scheduled) == (100, True)
+    assert model.outcome is None
+
+
+def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
+    model = RunModel()
+    model.handle(started("run"))
+    model.handle(tuned(10, 0.01, scheduled=True))
+    model.handle(tuned(20, 0.02, scheduled=True))
+    model.handle(tuned(30, 0.03, scheduled=False))
+    assert [marker.scheduled for marker in model.markers] == [True, True, False]
+
+
+def test_the_log_says_in_short_what_was_done(qapp) -> None:
+    model, said = RunModel(), []
+    model.message_added.connect(lambda _, text: said.append(text))
+    model.handle(started("run"))
+    model.handle(events.Saved(env_steps=50, path=Path("run/last.safetensors")))
+    model.handle(events.Failed(message="It broke.", details=""))
+    model.handle(started("run", env_steps=50))
+    assert said == [
+        "Started run on cpu × 1, computed with MKL",
+        "step 50: Saved last.safetensors",
+        "It broke.",
+        "Resumed run at step 50 on cpu × 1, computed with MKL",
+    ]
