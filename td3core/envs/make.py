@@ -19,6 +19,9 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error
 from td3core.errors import Message, RequestError, quoted, unknown_name
 
+_LARGEST_WHOLE = 2.0**53
+"""Beyond this, float64 does not hold every whole number."""
+
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
 
@@ -147,12 +150,26 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
         raise RequestError(
             "{env_id} has an action whose lower bound is not below its upper bound.", env_id=env_id
         )
+    if not _can_scale(action):
+        raise RequestError(
+            "{env_id} has actions whose bounds are too far apart to be scaled from [-1, 1].",
+            env_id=env_id,
+        )
     if not isinstance(obs, Box):
         raise RequestError(
             "{env_id} has {kind} observations; TD3 needs arrays of numbers (a Box).",
             env_id=env_id,
             kind=_kind_of(obs),
         )
+
+
+def _can_scale(action: Box) -> bool:
+    """Return whether float64 holds the range of every action, and every whole number in it."""
+    low, high = action.low.astype(np.float64), action.high.astype(np.float64)
+    if np.dtype(action.dtype).kind in "iu":
+        return bool(max(np.abs(low).max(), np.abs(high).max()) <= _LARGEST_WHOLE)
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(high - low).all() and np.isfinite(high + low).all())
 
 
 def _kind_of(space: gym.Space[Any]) -> Message:

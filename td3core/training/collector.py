@@ -16,11 +16,14 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
 from td3core.envs.stepper import StepArrays
 from td3core.envs.vector import VectorEnv
+from td3core.errors import RunError
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.training.divergence import require_finite_actions
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class Exploration:
@@ -100,7 +103,7 @@ class Collector:
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
         obs, actions = self._drawn
-        self._store(obs, actions, self._envs.step(actions))
+        self._store(obs, actions, self._envs.step(actions), env_steps)
         self._drawn = None
         env_steps += len(self._envs.slots)
         return [_ended(slot, env_steps) for slot in self._over] if self._over else []
@@ -169,19 +172,34 @@ class Collector:
             self._drawn = None
         return lost
 
-    def _store(self, obs: Floats, actions: Floats, after: StepArrays) -> None:
-        scale, floor = self._config.reward_scale, self._config.reward_floor
+    def _store(self, obs: Floats, actions: Floats, after: StepArrays, env_steps: int) -> None:
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
+        shaped = self._shaped(rewards, env_steps)
         for i, slot in enumerate(self._envs.slots):
-            shaped = max(scale * rewards[i], floor)
-            slot.add(rewards[i], shaped, terminated=terminated[i])
+            slot.add(rewards[i], shaped[i], terminated=terminated[i])
             if self._normaliser is not None:
                 self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._buffer.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
+            self._buffer.add(obs[i], actions[i], shaped[i], next_obs[i], terminated[i])
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
+
+    def _shaped(self, rewards: Sequence[float], env_steps: int) -> list[float]:
+        """Return the scaled and bounded rewards (n,) that the agent learns from."""
+        scale, floor = self._config.reward_scale, self._config.reward_floor
+        shaped = [max(scale * reward, floor) for reward in rewards]
+        for reward, value in zip(rewards, shaped, strict=True):
+            if not -_LARGEST <= value <= _LARGEST:
+                # Stored as infinity, it would pass for a fault of the networks.
+                raise RunError(
+                    "The environment returned a reward of {reward} at step {step}; with"
+                    " reward_scale {scale:g} that is beyond the range of float32.",
+                    reward=reward,
+                    step=env_steps,
+                    scale=scale,
+                )
+        return shaped
 
 
 def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:
