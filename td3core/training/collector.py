@@ -12,6 +12,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables
+from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
 from td3core.envs.stepper import StepArrays
@@ -152,7 +153,7 @@ class Collector:
         Args:
             seen: observations (n, obs_dim) at that point.
 
-        The actions that lead there are in the replay buffer. An episode that cannot be replayed is
+        The steps that lead there are in the replay buffer. An episode that cannot be replayed is
         given up for a new one.
         """
         slots, lost = self._envs.slots, list[int]()
@@ -161,8 +162,8 @@ class Collector:
             first = self._buffer.stored - len(slots) * slot.length + slot.number
             numbers = first + len(slots) * np.arange(slot.length)
             try:
-                actions = self._buffer.actions(numbers)
-                same = self._envs.return_to(slot, actions, seen[slot.number])
+                stored = self._buffer.transitions(numbers)
+                same = self._envs.return_to(slot, self._recorded(slot, stored), seen[slot.number])
             except IndexError:
                 same = False
             if not same:
@@ -171,6 +172,18 @@ class Collector:
         if lost:
             self._drawn = None
         return lost
+
+    def _recorded(self, slot: EnvSlot, stored: Batch[Floats]) -> RecordedSteps:
+        """Return the steps of a slot's episode from its transitions."""
+        return RecordedSteps(
+            actions=stored.action,
+            next_obs=stored.next_obs,
+            shaped_rewards=stored.reward[:, 0],
+            total=slot.total,
+            shaped_total=slot.shaped_return,
+            reward_scale=self._config.reward_scale,
+            reward_floor=self._config.reward_floor,
+        )
 
     def _store(self, obs: Floats, actions: Floats, after: StepArrays, env_steps: int) -> None:
         rewards, next_obs = after.reward.tolist(), after.obs
