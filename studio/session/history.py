@@ -19,6 +19,7 @@ from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.tables import read_numbers, read_table
+from td3core.system.regular_files import exists, open_regular
 
 Stopped = Callable[[], bool]
 
@@ -149,7 +150,7 @@ def journal_entries(entries: Iterable[dict[str, Any]]) -> tuple[JournalEntry, ..
 def latest_entries(run: Path) -> tuple[JournalEntry, ...]:
     """Return what was noted last in a run's journal, reading its end only."""
     try:
-        with (run / "journal.jsonl").open("rb") as file:
+        with open_regular(run / "journal.jsonl") as file:
             file.seek(max(file.seek(0, 2) - _TAIL_BYTES, 0))
             text = file.read().decode("utf-8", "replace")
     except OSError:
@@ -295,8 +296,8 @@ def _outcome(
         steps_per_s=progress.steps_per_s,
         last_eval_return=summary.last_eval_return,
         best_eval_return=summary.best_eval_return,
-        best_checkpoint=run.best if run.best.exists() else None,
-        last_checkpoint=run.last if run.last.exists() else None,
+        best_checkpoint=run.best if exists(run.best) else None,
+        last_checkpoint=run.last if exists(run.last) else None,
     )
     if stopped == "failed":
         return events.Failed(message=Message(summary.message), details="", ending=ended)

@@ -11,7 +11,7 @@ from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
 from td3core.cli.check import check_command
 from td3core.cli.listing import list_command
-from td3core.cli.terminal import log, print_result
+from td3core.cli.terminal import log, print_result, printable
 from td3core.cli.train import branch, resume, train, verify
 from td3core.errors import RequestError
 
@@ -61,7 +61,7 @@ def doctor() -> int:
     out = Console(highlight=False)
     for finding in examine():
         mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
-        out.print(f"{mark} {finding.what:<32} {escape(finding.value)}")
+        out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
     return 0
 
 
@@ -76,5 +76,5 @@ def version_option(
 
 
 def _refuse(sentence: str) -> int:
-    print(f"td3-studio: {sentence}", file=sys.stderr)
+    print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
     return WRONG_REQUEST
