@@ -40,9 +40,6 @@ def run(runs_dir: Path | None = None) -> int:
         # There torch's libraries cannot be loaded any more once Qt's are (torch issue 166628).
         load_engine_in_background().join()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    # A person's own environments lie where they stand, as for python -m.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     app = QApplication(sys.argv[:1])
     app.setApplicationName("TD3 Studio")
     app.setDesktopFileName("td3-studio")

@@ -35,9 +35,6 @@ app.command(name="check")(check_command)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
-    # As with python -m, the user's own environments are imported from the current folder.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     try:
         status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except RequestError as problem:

@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import re
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error
 from td3core.errors import Message, RequestError, quoted, unknown_name
+from td3core.system.import_path import search_current_folder_last
 
 _LARGEST_WHOLE = 2.0**53
 """Beyond this, float64 does not hold every whole number."""
@@ -51,6 +53,9 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
 
 def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     env_id, known = choice.env_id, find_known(choice.env_id)
+    if ":" in env_id and env_id.split(".")[0].split(":")[0] not in sys.modules:
+        # The user's own environments usually lie where the program is started.
+        search_current_folder_last()
     # Not render_mode=None: an environment may not have that parameter.
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
