@@ -14,6 +14,7 @@ from studio.session.history import read_history
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, listed, read_again
+from tests.td3core.runs.test_lock import another_process
 
 
 def test_an_empty_folder_is_met_with_a_friendly_sentence(qtbot, browser, runs_dir) -> None:
@@ -176,15 +177,15 @@ def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     assert found.gone == {runs[2].path}
 
 
-def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(runs_dir) -> None:
+def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(root, runs_dir) -> None:
     run = make_run(runs_dir, stopped=None)
-    held = RunLock(run.path)
-    held.acquire()
     said: list[Found] = []
-    scan(runs_dir, {}, said.append, lambda: False)
-    known = {row.path: row for row in said[-1].rows}
-    # As the system does for a process that is killed: the lock goes, its record stays.
-    held._lock.release()
+    with another_process(root, run.path) as other:
+        scan(runs_dir, {}, said.append, lambda: False)
+        known = {row.path: row for row in said[-1].rows}
+        # The lock goes, its record stays.
+        other.kill()
+        other.wait()
     scan(runs_dir, known, said.append, lambda: False)
     (row,) = said[-1].rows
     assert row.summary is not None
