@@ -1,4 +1,4 @@
-"""Entry point: no command opens the window, a command goes to the headless engine."""
+"""Entry point: opens the window without a command, else passes the command to the engine."""
 
 from td3core.system.import_path import drop_current_folder
 
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _open_window(arguments: list[str]) -> int:
-    # What is loaded now stays: looking through it for rubbish would only take time.
+    # Everything created during the start stays; collecting garbage would only take time.
     gc.disable()
     from studio.app import run
 

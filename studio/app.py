@@ -1,4 +1,4 @@
-"""Starts the application: theme, crash hook, window."""
+"""Starts the application: theme, window and crash reporter."""
 
 import gc
 import signal
@@ -18,12 +18,12 @@ from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
 
 SWITCH_INTERVAL_S = 0.0005
-"""Threads take turns this often instead of every 5 ms. Without it the pure Python of the warm-up
-and of the environments keeps the window waiting for up to 300 ms."""
+"""How often Python switches threads. With its default of 5 ms, the warm-up and the environments,
+which are pure Python, block the window for up to 300 ms."""
 
 
 def build_window(runs_dir: Path) -> MainWindow:
-    """Build the whole window without showing it. Needs a QApplication."""
+    """Build the whole window without showing it. Requires a QApplication."""
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     settings = QSettings(
@@ -37,7 +37,7 @@ def build_window(runs_dir: Path) -> MainWindow:
 def run(runs_dir: Path | None = None) -> int:
     """Open the window and return the exit status once it is closed."""
     if sys.platform == "win32":
-        # There torch's libraries cannot be loaded any more once Qt's are (torch issue 166628).
+        # On Windows torch cannot be loaded after Qt (torch issue 166628).
         load_engine_in_background().join()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     app = QApplication(sys.argv[:1])
@@ -47,27 +47,28 @@ def run(runs_dir: Path | None = None) -> int:
     window = build_window(runs_dir or default_runs_dir())
     CrashReporter(window, window.controller, partial(window.log.add, "error")).install()
     window.show()
-    turns = _let_signals_in(window)
-    QTimer.singleShot(0, _collect_again)
-    # After the first picture: loading torch takes a second of the interpreter's time.
+    signal_timer = _handle_signals(window)
+    QTimer.singleShot(0, _enable_gc)
+    # After the window is drawn: loading torch holds the interpreter for a second.
     QTimer.singleShot(200, load_engine_in_background)
     status = app.exec()
-    turns.stop()
+    signal_timer.stop()
     return status
 
 
-def _collect_again() -> None:
-    """Collect rubbish from now on, but not among what the launch has made."""
+def _enable_gc() -> None:
+    """Enable garbage collection, but exempt everything created during the start."""
     gc.freeze()
     gc.enable()
 
 
-def _let_signals_in(window: MainWindow) -> QTimer:
-    """Make Ctrl-C and the system's request to end save the run and close the window."""
+def _handle_signals(window: MainWindow) -> QTimer:
+    """Save the run and close the window on SIGINT and SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: window.leave())
-    # Python runs its handlers between two of its own instructions; Qt alone never has one.
-    turns = QTimer()
-    turns.timeout.connect(lambda: None)
-    turns.start(200)
-    return turns
+        signal.signal(number, lambda *_: window.save_and_close())
+    # Python calls signal handlers only while it executes Python code, which an idle Qt event loop
+    # never does.
+    timer = QTimer()
+    timer.timeout.connect(lambda: None)
+    timer.start(200)
+    return timer

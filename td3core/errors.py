@@ -60,6 +60,22 @@ class RunError(MessageError, RuntimeError):
     """A run that had started cannot continue; the message names the cause and the step."""
 
 
+def require_no_interrupt(problem: BaseException) -> None:
+    """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
+
+    Environments may call ``sys.exit``, which ``except Exception`` does not catch.
+    """
+    if isinstance(problem, KeyboardInterrupt):
+        raise problem
+
+
+def reason_of(problem: BaseException) -> str:
+    """Return the text of an exception; what ended a program, or its type, where it has none."""
+    if isinstance(problem, SystemExit):
+        return f"it called sys.exit({'' if problem.code is None else repr(problem.code)})"
+    return str(problem) or type(problem).__name__
+
+
 def message_of(problem: BaseException) -> Message:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
     return problem.message if isinstance(problem, MessageError) else quoted(str(problem))

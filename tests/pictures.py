@@ -68,7 +68,7 @@ class Photographer:
         self.until(lambda: self.step() >= step)
 
     def wear(self, theme: str) -> None:
-        if self.window._theme.name != theme:
+        if self.window.theme.name != theme:
             self.window.switch_theme()
 
     def point_at(self, step: float) -> None:
@@ -165,7 +165,9 @@ def resume(by: Photographer, run: Path) -> None:
     window.runs.run_actions.resume_requested.emit(run)
     by.until(lambda: window.controller.state is SessionState.RUNNING)
     by.reach(9_500)
-    by.point_at(next(note.env_steps for note in window.model.notes if note.event == "resume"))
+    by.point_at(
+        next(each.env_steps for each in window.model.journal_entries if each.event == "resume")
+    )
     by.take("resume")
     by.look_away()
     by.click("stop_button")
@@ -211,7 +213,7 @@ def main() -> None:
             resume(by, killed)
             branch(by, run)
         finally:
-            window.leave()
+            window.save_and_close()
             by.idle()
             by.wait(SETTLED_MS)
     app.quit()

@@ -132,17 +132,17 @@ def test_every_module_exists(path: Path) -> None:
 
 def test_the_map_has_a_line_for_every_room() -> None:
     (text,) = [block for block in blocks(ROOT / "README.md", "") if "td3core/" in block]
-    mapped, folders = set(), list[str]()
+    mapped, folders = list[str](), list[str]()
     for line in text.splitlines():
         indent, name = len(line) - len(line.lstrip()), line.split()[0]
         folders = [*folders[: indent // 2], name]
-        mapped.add("".join(folders))
+        mapped.append("".join(folders))
     rooms = {
         f"{init.parent.relative_to(ROOT).as_posix()}/"
         for package in ("td3core", "studio")
         for init in (ROOT / package).rglob("__init__.py")
     }
-    assert mapped == rooms | {"resources/", "tests/"}
+    assert sorted(mapped) == sorted(rooms | {"resources/", "tests/"})
 
 
 # Labels ------------------------------------------------------------------------------------------

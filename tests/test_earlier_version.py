@@ -54,13 +54,14 @@ def test_the_run_is_listed_with_where_it_stopped(run: Path) -> None:
 
 
 def test_the_run_is_shown_with_its_curves_live_changes_and_journal(run: Path) -> None:
-    found = read_history(run, 20, lambda: False)
-    assert [(c.env_steps, c.name, c.old, c.new) for c in found.changes] == [
+    found = read_history(run, lambda: False).record
+    markers, entries = found.journal.markers, found.journal.entries
+    assert [(m.env_steps, m.name, m.old, m.new) for m in markers] == [
         (150, "tau", 0.005, 0.01),
         (298, "policy_delay", 2, 3),
         (298, "actor_lr", 0.0003, 0.001),
     ]
-    assert [(note.env_steps, note.event) for note in found.notes] == [(219, "save"), (347, "stop")]
+    assert [(each.env_steps, each.event) for each in entries] == [(219, "save"), (347, "stop")]
     for name in ("episodes", "training"):
         column = getattr(found.curves, name).column("env_steps")
         assert list(column) == [float(row["env_steps"]) for row in read_table(run / f"{name}.csv")]

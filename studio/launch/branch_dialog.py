@@ -1,4 +1,4 @@
-"""Asks with which settings a new run is to go on from a saved agent."""
+"""Asks for the settings of a branch: a new run from a saved agent."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
-from td3core.runs.branching import prepare_branch
+from td3core.runs.branching import branch_settings
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _SIZE = (470, 600)
@@ -30,7 +30,7 @@ _LEFT_AS_IT_IS = ("preset",)
 
 
 class BranchDialog(QDialog):
-    """All settings of a saved agent's run: those that a branch may change, and those that stay."""
+    """All settings of a saved agent's run: those that a branch may change, and those fixed."""
 
     def __init__(self, path: Path, header: Header, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,9 +62,8 @@ class BranchDialog(QDialog):
     def _about(self) -> QLabel:
         path, reached = self._path, self._header.counters.env_steps
         return plain_label(
-            f"A new run of {breakable(self._header.config.env)} that knows all that"
-            f" {shortened(path.name)} knows, and goes on from its step {reached:,}."
-            " The run it comes from stays as it is."
+            f"This starts a new run of {breakable(self._header.config.env)} from"
+            f" {shortened(path.name)}, at step {reached:,}. The parent run is not changed."
         )
 
     def _length(self) -> QFormLayout:
@@ -92,7 +91,7 @@ class BranchDialog(QDialog):
             for name, known in settings:
                 self._add(form, name, known, getattr(values, name))
             layout.addLayout(form)
-        layout.addWidget(_heading("Fixed: what was learnt depends on them"))
+        layout.addWidget(_heading("Fixed by the checkpoint"))
         layout.addLayout(self._fixed())
         layout.addStretch(1)
         area = QScrollArea()
@@ -105,7 +104,7 @@ class BranchDialog(QDialog):
         field = make_field(name, known, value)
         field.widget.setObjectName(f"branch_{name}")
         form.addRow(setting_label(known, symbol=True), field.widget)
-        # Compared with what the widget makes of it: a box may round.
+        # Compared with the value the widget shows: a box may round.
         self._fields[name] = (field, field.read())
 
     def _fixed(self) -> QFormLayout:
@@ -130,10 +129,9 @@ class BranchDialog(QDialog):
 
     @Slot()
     def _check(self) -> None:
-        """Let the dialog go only with settings that a branch can have."""
+        """Accept only settings that a branch can have."""
         try:
-            _, config, tunables = prepare_branch(self._path, self.values())
-            check_together(config, tunables)
+            check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:
             self.problem.setText(breakable(str(problem)))
             self.problem.show()

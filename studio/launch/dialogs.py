@@ -1,4 +1,4 @@
-"""What is asked before a run goes on, or is made again."""
+"""What is asked before a run is resumed, or its live changes are repeated."""
 
 from collections.abc import Sequence
 
@@ -22,9 +22,9 @@ _WIDTH = 420
 
 
 class _Question(QDialog):
-    """A sentence, one number, and a button that says what will be done."""
+    """A sentence, one number, and a button that names what will be done."""
 
-    def __init__(self, name: str, title: str, sentence: str, deed: str, parent: QWidget) -> None:
+    def __init__(self, name: str, title: str, sentence: str, action: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setWindowTitle(title)
@@ -32,7 +32,7 @@ class _Question(QDialog):
         about = plain_label(breakable(sentence))
         self._form = QFormLayout()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        button = self.buttons.addButton(deed, QDialogButtonBox.ButtonRole.AcceptRole)
+        button = self.buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
         button.setObjectName(f"{name}_button")
         button.setDefault(True)
         self.buttons.accepted.connect(self.accept)
@@ -52,15 +52,15 @@ class _Question(QDialog):
 
 
 class MoreStepsDialog(_Question):
-    """Asks how long a run that has come to its end is to be."""
+    """Asks for the new length of a run that has come to its end."""
 
     def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)
         sentence = (
-            f"{run.name or run.run.name} has come to its last step, {run.env_steps:,}."
-            " To go on, give it a new last step."
+            f"{run.name or run.run.name} finished at step {run.env_steps:,}."
+            " To resume it, choose a later last step."
         )
-        super().__init__("more_steps", "Go on with a finished run", sentence, "Resume", parent)
+        super().__init__("more_steps", "Resume a finished run", sentence, "Resume", parent)
         self._spin = self._add("steps", 2 * reached)
         self._spin.setMinimum(reached + 1)
         self._spin.setObjectName("more_steps_spin")
@@ -72,15 +72,15 @@ class MoreStepsDialog(_Question):
 
 
 class RepeatDialog(_Question):
-    """Says which live changes will be made again, and asks for the seed of the new run."""
+    """Names the live changes that will be repeated, and asks for the seed of the new run."""
 
     def __init__(self, run: RunDirectory, changes: Sequence[Change], parent: QWidget) -> None:
         first, last = changes[0].env_steps, changes[-1].env_steps
         where = f"at step {first:,}" if first == last else f"from step {first:,} to {last:,}"
-        what = "live change is" if len(changes) == 1 else f"{len(changes)} live changes are"
+        what = "live change" if len(changes) == 1 else f"{len(changes)} live changes"
         sentence = (
-            f"A new run of {run.config.env}, {run.config.steps:,} steps, that begins with the"
-            f" settings of {run.path.name}. Its {what} made again, {where}."
+            f"This starts a new run of {run.config.env} ({run.config.steps:,} steps) with the"
+            f" settings of {run.path.name}, and repeats its {what} {where}."
         )
         title = "Train with a run's live changes"
         super().__init__("repeat_changes", title, sentence, "Train", parent)

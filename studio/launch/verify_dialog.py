@@ -1,7 +1,8 @@
-"""Tries in a process of its own whether a run resumes exactly, and says what came of it."""
+"""Verifies in a process of its own whether a run resumes exactly, and shows the verdict."""
 
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
 
-_TRIED = (
-    "The run is copied and taken further twice: at one go, and with an interruption half-way."
-    " It resumes exactly if both come to the same weights, memory and results, bit for bit."
+_ABOUT = (
+    "A copy of the run is trained further twice: once without a break, once with an interruption"
+    " half-way. The run resumes exactly if both end with the same weights, replay buffer and"
+    " results, bit for bit."
 )
 
 
@@ -31,6 +34,7 @@ class VerifyDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folder = self._name = ""
+        self._cleaner = BackgroundQueue("clean-up", self)
         self.command = CliProcess(self)
         self.command.progressed.connect(self._on_progress)
         self.command.answered.connect(self._on_answered)
@@ -39,7 +43,7 @@ class VerifyDialog(QDialog):
         self.setObjectName("verify_dialog")
         self.setWindowTitle("Does this run resume exactly?")
         self.setMinimumWidth(460)
-        about = QLabel(_TRIED)
+        about = QLabel(_ABOUT)
         about.setWordWrap(True)
         about.setProperty("role", "muted")
         self.verdict = plain_label()
@@ -63,16 +67,16 @@ class VerifyDialog(QDialog):
 
     @property
     def busy(self) -> bool:
-        """True while the check goes on."""
+        """True while the check runs."""
         return self.command.busy
 
     def check(self, run: Path) -> None:
-        """Show the dialog and begin to try a run."""
+        """Show the dialog and start to verify a run."""
         self.cancel()
         self._name = run.name
-        self._say(f"{run.name}: starting …")
+        self._show(f"{run.name}: starting …")
         self._show_waiting(waiting=True)
-        # What a process that is killed leaves behind has to be found again.
+        # A process that is killed leaves its copies behind; here they are found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
         folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
         self.command.run(["verify", "--json", "--", str(run)], folders)
@@ -81,10 +85,10 @@ class VerifyDialog(QDialog):
 
     @Slot()
     def cancel(self) -> None:
-        """End the check, if one is going on."""
+        """End the check, if one is running."""
         self.command.cancel()
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._cleaner.add(partial(shutil.rmtree, self._folder, ignore_errors=True))
             self._folder = ""
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
@@ -93,8 +97,8 @@ class VerifyDialog(QDialog):
         super().closeEvent(event)
 
     @Slot(str)
-    def _on_progress(self, said: str) -> None:
-        self._say(f"{self._name}: {said.removesuffix('...').strip()} …")
+    def _on_progress(self, line: str) -> None:
+        self._show(f"{self._name}: {line.removesuffix('...').strip()} …")
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:
@@ -105,17 +109,17 @@ class VerifyDialog(QDialog):
         self._conclude(_in_words(self._name, found))
 
     @Slot(str)
-    def _on_refused(self, said: str) -> None:
-        why = said.removeprefix("The check failed: ")
-        self._conclude(f"{self._name} could not be tried. {why}")
+    def _on_refused(self, line: str) -> None:
+        why = line.removeprefix("The check failed: ")
+        self._conclude(f"{self._name} could not be verified. {why}")
 
     def _conclude(self, text: str) -> None:
         self.cancel()
-        self._say(text)
+        self._show(text)
         self._show_waiting(waiting=False)
         self.adjustSize()
 
-    def _say(self, text: str) -> None:
+    def _show(self, text: str) -> None:
         self.verdict.setText(breakable(text))
 
     def _show_waiting(self, *, waiting: bool) -> None:
@@ -125,13 +129,10 @@ class VerifyDialog(QDialog):
 
 
 def _in_words(name: str, found: dict[str, Any]) -> str:
-    """Say a verdict, an object as ``verify --json`` prints it, so that anyone understands it."""
+    """Return the verdict that ``verify --json`` printed, in words."""
     first, last = found["from_step"], found["from_step"] + found["steps"]
-    tried = f"(tried from step {first:,} to {last:,})"
+    verified = f"(verified from step {first:,} to {last:,})"
     if found["exact"]:
-        return (
-            f"Yes. {name} resumes exactly: interrupted and resumed, it came to the same result as"
-            f" at one go {tried}."
-        )
+        return f"Yes. {name} resumes exactly: both ways end with the same result {verified}."
     differences = "\n".join(f"•  {each}" for each in found["differences"])
-    return f"No. {name} does not resume exactly {tried}.\n{differences}"
+    return f"No. {name} does not resume exactly {verified}.\n{differences}"

@@ -1,85 +1,93 @@
-"""One live setting: its name, a number, a slider and the way back to where it started."""
+"""One live setting: its name, its control and a button that resets it."""
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QSlider, QToolButton, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
-from studio.widgets.setting_fields import NumberBox, from_slider, to_slider
+from studio.formatting import format_value
+from studio.live.controls import LiveValue, make_control
 from td3core.config.spec import Spec
-
-_TICKS = 1000
 
 
 class LiveRow(QWidget):
-    """One live setting."""
+    """One live setting of any kind."""
 
     edited = Signal()
+    """The user changed the value, and may still be dragging."""
     settled = Signal()
+    """The user has finished changing the value."""
 
-    def __init__(self, name: str, spec: Spec, default: float | int) -> None:
+    def __init__(self, name: str, spec: Spec, default: LiveValue) -> None:
         super().__init__()
         self.name, self._spec, self._default = name, spec, default
-        self._whole = isinstance(default, int)
-        ticks = int(spec.slider_range[1] - spec.slider_range[0])
-        self._ticks = ticks if self._whole and spec.scale == "linear" else _TICKS
-        self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setRange(0, self._ticks)
-        self.slider.setPageStep(max(1, self._ticks // 20))
-        self.spin = NumberBox(spec, whole=self._whole)
+        self._control = make_control(name, spec, default)
         self._label = QLabel()
+        self._label.setObjectName(f"label_{name}")
         self._label.setTextFormat(Qt.TextFormat.RichText)
+        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reset = QToolButton()
-        self._build()
-        self.set_value(default)
-        self.slider.valueChanged.connect(self._on_slider)
-        self.slider.sliderReleased.connect(self.settled)
-        self.spin.valueChanged.connect(self._on_spin)
-        self._reset.clicked.connect(lambda: self.spin.setValue(self._default))
-
-    def _build(self) -> None:
-        spec = self._spec
-        unit = f" <i>({spec.unit})</i>" if spec.unit else ""
-        tip = f"<b>{spec.label}</b> {spec.symbol}{unit}<br>{spec.help}"
-        for widget, kind in ((self.slider, "slider"), (self.spin, "spin"), (self._reset, "reset")):
-            widget.setObjectName(f"{kind}_{self.name}")
-            widget.setAccessibleName(f"{spec.label} {kind}")
-            widget.setToolTip(tip)
+        self._reset.setObjectName(f"reset_{name}")
+        self._reset.setAccessibleName(f"{spec.label} reset")
         self._reset.setText("↺")
         self._reset.setStyleSheet("padding: 0 4px;")
-        self.setToolTip(tip)
-        self.spin.setFixedWidth(74)
-        self.spin.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._lay_out()
         self.show_pending(False)
-        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.make_room()
+        self.update_width()
+        self.set_value(default)
+        self.set_default(default)
+        self._control.edited.connect(self._on_edited)
+        self._control.settled.connect(self.settled)
+        self._reset.clicked.connect(self._on_reset)
+
+    def _lay_out(self) -> None:
+        spec, editor, slider = self._spec, self._control.editor, self._control.slider
+        unit = f" <i>({spec.unit})</i>" if spec.unit else ""
+        tip = f"<b>{spec.label}</b> {spec.symbol}{unit}<br>{spec.help}"
+        self.setToolTip(tip)
+        editor.setToolTip(tip)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(1)
-        grid.addWidget(self._label, 0, 0)
-        grid.addWidget(self.spin, 0, 1)
-        grid.addWidget(self._reset, 0, 2)
-        grid.addWidget(self.slider, 1, 0, 1, 3)
         grid.setColumnStretch(0, 1)
+        grid.addWidget(self._label, 0, 0)
+        if isinstance(editor, QCheckBox):
+            # A check box as wide as its column would have its box at the left.
+            grid.addWidget(editor, 0, 1, Qt.AlignmentFlag.AlignRight)
+        else:
+            grid.addWidget(editor, 0, 1)
+        grid.addWidget(self._reset, 0, 2)
+        if slider is not None:
+            slider.setToolTip(tip)
+            grid.addWidget(slider, 1, 0, 1, 3)
 
-    def make_room(self) -> None:
-        """Keep room for the whole name, also while it waits for the run."""
+    def update_width(self) -> None:
+        """Reserve width for the whole name, including the mark of a pending change."""
         shown = self._label.text()
         self._label.setText(f"<b>{self._spec.symbol}&nbsp; {self._spec.label} …</b>")
         self._label.setMinimumWidth(self._label.sizeHint().width())
         self._label.setText(shown)
 
-    def value(self) -> float | int:
-        """The value as shown."""
-        return int(self.spin.value()) if self._whole else self.spin.value()
+    @property
+    def title(self) -> str:
+        """The setting's symbol, or its label if it has none."""
+        return self._spec.symbol or self._spec.label
 
-    def set_value(self, value: float) -> None:
-        """Show a value without announcing it."""
-        with QSignalBlocker(self.spin), QSignalBlocker(self.slider):
-            self.spin.setValue(value)
-            self.slider.setValue(to_slider(self._spec, value, self._ticks))
-        self._show_default(value)
+    def value(self) -> LiveValue:
+        """Return the value on show."""
+        return self._control.value()
+
+    def set_value(self, value: LiveValue) -> None:
+        """Show a value without a signal."""
+        self._control.set_value(value)
+        self._update_reset()
+
+    def set_default(self, default: LiveValue) -> None:
+        """Change the value that the reset button restores."""
+        self._default = default
+        self._reset.setToolTip(f"Reset to {format_value(default)}")
+        self._update_reset()
 
     def show_pending(self, pending: bool) -> None:
-        """Mark the row while the run has not yet taken the value over."""
+        """Mark the row until the run has applied the change."""
         spec = self._spec
         name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else spec.label
         self._label.setText(f"{name} …" if pending else name)
@@ -87,28 +95,16 @@ class LiveRow(QWidget):
         self._label.style().unpolish(self._label)
         self._label.style().polish(self._label)
 
-    def set_default(self, default: float) -> None:
-        """Change what the reset button goes back to."""
-        self._default = default
-        shown = f"{default:g}"
-        self._reset.setToolTip(f"Back to {shown}")
-        self._show_default(self.value())
+    def _update_reset(self) -> None:
+        self._reset.setEnabled(self.value() != self._default)
 
-    def _show_default(self, value: float) -> None:
-        self._reset.setEnabled(value != self._default)
-
-    @Slot(int)
-    def _on_slider(self, position: int) -> None:
-        value = from_slider(self._spec, position, self._ticks)
-        with QSignalBlocker(self.spin):
-            self.spin.setValue(round(value) if self._whole else value)
-        self._show_default(self.value())
+    @Slot()
+    def _on_edited(self) -> None:
+        self._update_reset()
         self.edited.emit()
 
-    @Slot(float)
-    def _on_spin(self, value: float) -> None:
-        with QSignalBlocker(self.slider):
-            self.slider.setValue(to_slider(self._spec, value, self._ticks))
-        self._show_default(value)
+    @Slot()
+    def _on_reset(self) -> None:
+        self.set_value(self._default)
         self.edited.emit()
         self.settled.emit()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from studio.session.history import RunCurves
+from studio.session.curves import RunCurves
 from studio.session.model import RunModel
 from studio.session.series import Series
 

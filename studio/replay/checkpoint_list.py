@@ -1,33 +1,34 @@
 """Saved agents to choose from: this run's, an earlier run's, and those that come along."""
 
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QComboBox,
     QListView,
     QMenu,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
 from studio.replay.checkpoint_model import CheckpointModel, Section
+from studio.replay.run_combo import RunCombo
+from studio.session.agents import SavedAgents, read_agents
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip
-from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
-from td3core.runs.listing import list_runs
 
-_BRANCH = "Start a new run with all that this agent knows, and other settings"
-_NOT_WHILE_TRAINING = "Not while a run is training: stop it first"
-_CHOOSE = "Earlier runs: choose…"
+_BRANCH = "Start a new run from this agent, with other settings"
+_NOT_WHILE_TRAINING = "A run is training: stop it first"
 
 
 class CheckpointPanel(QWidget):
-    """The list, and above it the choice of an earlier run."""
+    """The list, and above it the choice of an earlier run. Reads in the background."""
 
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
@@ -35,15 +36,24 @@ class CheckpointPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._runs_dir: Path | None = None
         self._current: Path | None = None
-        self._quiet = False
+        self._quiet = self._busy = self._outdated = False
+        self._asked: tuple[Path, QPoint] | None = None
+        """The agent whose menu was asked for, and where."""
+        self._current_reader = BackgroundReader("list-agents", self)
+        self._earlier_reader = BackgroundReader("list-earlier-agents", self)
         self.model = CheckpointModel(self)
-        self.source = _RunCombo()
+        self.source = RunCombo()
+        self.view = _AgentView()
+        self._lay_out()
+        self._connect()
+        self._make_menu()
+        self.model.show_bundled()
+
+    def _lay_out(self) -> None:
         self.source.setObjectName("checkpoint_source")
         self.source.setAccessibleName("Earlier run")
         self.source.setToolTip("Also list the checkpoints of an earlier run")
-        self.view = _AgentView()
         self.view.setObjectName("checkpoint_list")
         self.view.setAccessibleName("Saved agents")
         self.view.setModel(self.model)
@@ -52,14 +62,21 @@ class CheckpointPanel(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self.source)
         layout.addWidget(self.view, 1)
-        self.source.about_to_open.connect(self.refresh_runs)
-        self.source.activated.connect(self._show_source)
+
+    def _connect(self) -> None:
+        self.source.run_chosen.connect(self._show_source)
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
         self.view.confirmed.connect(self._on_confirmed)
-        self._busy = False
-        self._asked: Path | None = None
-        self._make_menu()
-        self.model.show_bundled()
+        self._current_reader.busy_changed.connect(self._on_current_read)
+        self.model.headers.known.connect(self._on_header)
+
+    def shutdown(self) -> None:
+        """Stop reading."""
+        for reader in (self.source, self._current_reader, self._earlier_reader):
+            reader.stop()
+        self.model.headers.stop()
+
+    # Branching ----------------------------------------------------------------------------------
 
     def _make_menu(self) -> None:
         self.branch_action = QAction("Branch from here…", self)
@@ -73,46 +90,112 @@ class CheckpointPanel(QWidget):
 
     @Slot(QPoint)
     def show_menu(self, position: QPoint) -> None:
-        """Say what can be done with the agent at a position of the list."""
-        self._asked = _path_of(self.view.indexAt(position))
-        if self._asked is not None:
-            why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(self._asked)
-            self.branch_action.setEnabled(not why_not)
-            self.branch_action.setToolTip(plain_tip(why_not or _BRANCH))
-            self.menu.popup(self.view.viewport().mapToGlobal(position))
+        """Offer what can be done with the agent at a position, once its file has been read."""
+        path = _path_of(self.view.indexAt(position))
+        self._asked = None if path is None else (path, position)
+        self._show_menu_if_known()
+
+    def _show_menu_if_known(self) -> None:
+        if self._asked is None:
+            return
+        path, position = self._asked
+        why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(path)
+        if why_not is None:
+            return
+        self._asked = None
+        self.branch_action.setData(path)
+        self.branch_action.setEnabled(not why_not)
+        self.branch_action.setToolTip(plain_tip(why_not or _BRANCH))
+        self.menu.popup(self.view.viewport().mapToGlobal(position))
+
+    @Slot(Path)
+    def _on_header(self, path: Path) -> None:
+        if self._asked is not None and self._asked[0] == path:
+            self._show_menu_if_known()
 
     @Slot()
     def _branch(self) -> None:
-        if self._asked is not None:
-            self.branch_requested.emit(self._asked)
+        self.branch_requested.emit(self.branch_action.data())
 
     def set_busy(self, busy: bool) -> None:
-        """Say whether a run is training in this window: nothing can be branched meanwhile."""
+        """Take whether a run is training in this window: nothing can be branched meanwhile."""
         self._busy = busy
 
-    def set_runs_dir(self, path: Path) -> None:
-        """Offer the runs of a folder. They are read once one is looked for."""
-        self._runs_dir = path.absolute()
-        self._offer([])
-        if self._runs_dir.is_dir() and any(self._runs_dir.iterdir()):
-            self.source.setItemText(0, _CHOOSE)
-            self.source.setEnabled(True)
+    # The current run ----------------------------------------------------------------------------
 
-    def set_current_run(self, path: Path | None) -> None:
-        """Show the checkpoints of the run that is going on, if there is one."""
-        self._current = path.absolute() if path else None
-        self._set_run(Section.CURRENT, "This run", self._current)
-        self.refresh_runs()
+    def set_current_run(self, path: Path | None, agents: SavedAgents | None = None) -> None:
+        """Show the checkpoints of the run on show; ``agents`` are those known to be on disk."""
+        path = path.absolute() if path else None
+        if path != self._current or agents is not None:
+            self._current = path
+            self._show_section(Section.CURRENT, "This run" if path else "", agents)
+        self._outdated = False
+        if path is None or agents is not None:
+            self._current_reader.cancel()
+        else:
+            self._current_reader.read(partial(_agents_of, path), self._show_current)
+        self.source.set_current_run(path)
 
-    def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
+    def note_saved(
+        self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
+    ) -> None:
         """Show a checkpoint that has just been written."""
         path = path.absolute()
-        run = path.parent.parent
-        if run != self._current:
-            # It is on disk already, so the listing below finds it too.
-            self.set_current_run(run)
-        self.model.note_saved(path, env_steps, mean_return)
-        self.model.show_size(Section.CURRENT, run)
+        if path.parent.parent != self._current:
+            self.set_current_run(path.parent.parent)
+        self.model.note_saved(path, env_steps, mean_return, run_bytes)
+        # Others may have been deleted in its favour.
+        self.refresh_current()
+
+    def note_evaluated(self, env_steps: int, mean_return: float) -> None:
+        """Show the mean return of the current run's checkpoint of a step, if there is one."""
+        self.model.note_evaluated(env_steps, mean_return)
+
+    @Slot()
+    def refresh_current(self) -> None:
+        """Look at what the current run has on disk now."""
+        if self._current_reader.busy:
+            # What is being read may be older than what was just saved.
+            self._outdated = True
+        elif self._current is not None:
+            read = partial(_agents_of, self._current)
+            self._current_reader.read(read, self._show_current)
+
+    def _show_current(self, agents: SavedAgents) -> None:
+        if not self._outdated:
+            with self._choice_kept():
+                self.model.show_agents(Section.CURRENT, agents)
+
+    @Slot(bool)
+    def _on_current_read(self, busy: bool) -> None:
+        if not busy and self._outdated:
+            self._outdated = False
+            self.refresh_current()
+
+    # Earlier runs -------------------------------------------------------------------------------
+
+    def set_runs_dir(self, path: Path) -> None:
+        """Offer the runs of a folder as earlier runs."""
+        self.source.set_runs_dir(path)
+
+    @Slot()
+    def refresh_runs(self) -> None:
+        """Look at which earlier runs there are now."""
+        self.source.refresh()
+
+    @Slot(object, str)
+    def _show_source(self, path: Path | None, title: str) -> None:
+        self._show_section(Section.EARLIER, title)
+        if path is None:
+            self._earlier_reader.cancel()
+        else:
+            self._earlier_reader.read(partial(_agents_of, path), self._show_earlier)
+
+    def _show_earlier(self, agents: SavedAgents) -> None:
+        with self._choice_kept():
+            self.model.show_agents(Section.EARLIER, agents)
+
+    # Choosing -----------------------------------------------------------------------------------
 
     def chosen(self) -> Path | None:
         """Return the checkpoint that is selected."""
@@ -127,53 +210,36 @@ class CheckpointPanel(QWidget):
             self.view.setCurrentIndex(index)
             self._quiet = False
 
-    @Slot()
-    def refresh_runs(self) -> None:
-        """Read which runs the folder holds now; the choice stays."""
-        shown = self.source.currentData()
-        runs = list(list_runs(self._runs_dir)) if self._runs_dir else []
-        runs = [run for run in runs if run.path != self._current]
-        self._offer(runs)
-        at = self.source.findData(shown) if shown is not None else 0
-        self.source.setCurrentIndex(max(at, 0))
-        if at < 0:
-            self._show_source()
+    def _show_section(
+        self, section: Section, title: str, agents: SavedAgents | None = None
+    ) -> None:
+        """Show a section with this title, or none; its agents may follow later."""
+        with self._choice_kept():
+            if title:
+                self.model.show_heading(section, title)
+            else:
+                self.model.clear_section(section)
+            if agents is not None:
+                self.model.show_agents(section, agents)
 
-    def _offer(self, runs: list[RunDirectory]) -> None:
-        self.source.clear()
-        self.source.addItem(_CHOOSE if runs else "No earlier runs", None)
-        for run in runs:
-            # As text: a combo box does not find other Python objects again.
-            self.source.addItem(_title(run), str(run.path))
-            at = self.source.count() - 1
-            self.source.setItemData(at, plain_tip(str(run.path)), Qt.ItemDataRole.ToolTipRole)
-        self.source.setEnabled(bool(runs))
-
-    @Slot()
-    def _show_source(self) -> None:
-        path = self.source.currentData()
-        self._set_run(
-            Section.EARLIER, self.source.currentText(), Path(path) if path is not None else None
-        )
-
-    def _set_run(self, section: Section, title: str, path: Path | None) -> None:
+    @contextmanager
+    def _choice_kept(self) -> Iterator[None]:
+        """Keep the selection while rows come and go."""
         chosen = self.chosen()
         # Qt moves the selection to a neighbour of the rows that go; nobody has chosen that one.
         self._quiet = True
-        if path is None:
-            self.model.clear_section(section)
-        else:
-            self.model.show_run(section, title, _opened(path))
-        if chosen is None or not self.model.find(chosen).isValid():
+        yield
+        index = self.model.find(chosen) if chosen is not None else QModelIndex()
+        if not index.isValid():
             self.view.clearSelection()
             self.view.selectionModel().clearCurrentIndex()
-        else:
-            self.view.setCurrentIndex(self.model.find(chosen))
+        elif chosen != self.chosen():
+            self.view.setCurrentIndex(index)
         self._quiet = False
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selection(self, selected: QItemSelection, _: QItemSelection) -> None:
-        # Rows that move along also say that the selection changed, with nothing newly selected.
+        # Rows that move along also announce a changed selection, with nothing newly selected.
         path = self.chosen()
         if path is not None and not selected.isEmpty() and not self._quiet:
             self.checkpoint_chosen.emit(path)
@@ -211,38 +277,10 @@ class _AgentView(QListView):
             super().keyPressEvent(event)
 
 
-class _RunCombo(QComboBox):
-    """Announces that it is about to open, so that runs made elsewhere can be found."""
-
-    about_to_open = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(12)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def showPopup(self) -> None:  # noqa: N802
-        """Open the list."""
-        self.about_to_open.emit()
-        super().showPopup()
-
-
-def _opened(path: Path) -> RunDirectory | None:
-    try:
-        return RunDirectory.open(path)
-    except RequestError:
-        return None  # Deleted or damaged since it was listed.
+def _agents_of(path: Path, _: Stopped) -> SavedAgents:
+    return read_agents(RunDirectory.open(path))
 
 
 def _path_of(index: QModelIndex) -> Path | None:
     path = index.data(Qt.ItemDataRole.UserRole)
     return path if isinstance(path, Path) else None
-
-
-def _title(run: RunDirectory) -> str:
-    try:
-        made = datetime.fromisoformat(run.created).astimezone()
-    except ValueError:
-        return f"{run.config.env} · seed {run.config.seed}"
-    return f"{run.config.env} · seed {run.config.seed} · {made:%Y-%m-%d %H:%M:%S}"

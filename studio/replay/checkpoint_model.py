@@ -1,28 +1,23 @@
-"""The list of saved agents: what the rows are and what they say."""
+"""The list of saved agents: its rows under their headings, and how they change."""
 
-from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import IntEnum
 from importlib.resources import files
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
-from studio.formatting import format_size, short_steps
-from studio.widgets.labels import plain_tip
-from td3core import checkpoint
-from td3core.checkpoint import SUFFIX, Header
-from td3core.errors import RequestError
-from td3core.runs import disk_usage
-from td3core.runs.directory import RunDirectory
+from studio.replay import checkpoint_rows
+from studio.replay.checkpoint_rows import Row, heading, row_of
+from studio.replay.header_cache import HeaderCache
+from studio.session.agents import SavedAgents
+from td3core.checkpoint import SUFFIX
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_HEADING, _STEP, _NAMED = -1, 0, 1
-_NAMES = ("best", "last")
 _ONLY_NETWORKS = "An exported agent holds only its networks: it can act, but not learn on"
 
 
@@ -34,25 +29,22 @@ class Section(IntEnum):
     BUNDLED = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line: a heading, or a checkpoint with what is known without opening it."""
-
-    order: tuple[int, int]
-    text: str
-    path: Path | None = None
-    """None for a heading."""
-    mean_return: float | None = None
-
-
 class CheckpointModel(QAbstractListModel):
-    """Saved agents under headings. A file is opened only when its row is looked at."""
+    """Saved agents under headings. Reads no run: it is told what is on disk.
+
+    A file is opened, in the background, only when its row is looked at.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._sections: dict[Section, list[Row]] = {section: [] for section in Section}
         self._titles: dict[Section, str] = {}
-        self._known: dict[Path, tuple[tuple[int, int], Header | str]] = {}
+        self._means: dict[int, float] = {}
+        """Mean returns of the current run's evaluations, by step."""
+        self.headers = HeaderCache(self)
+        self.headers.known.connect(self._on_header)
+
+    # Qt's questions -----------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
         """Count headings and checkpoints."""
@@ -70,84 +62,10 @@ class CheckpointModel(QAbstractListModel):
             return None
         row = self._row(index.row())
         if row.path is None:
-            return _heading_data(row, role)
-        match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
-                return self._text(row, row.path)
-            case Qt.ItemDataRole.UserRole:
-                return row.path
-            case Qt.ItemDataRole.ToolTipRole:
-                found = self._look_up(row.path)
-                return plain_tip(_about(row.path, found) if isinstance(found, Header) else found)
-            case Qt.ItemDataRole.ForegroundRole if isinstance(self._look_up(row.path), str):
-                return _muted()
-        return None
-
-    def clear_section(self, section: Section) -> None:
-        """Take a section out of the list."""
-        self._replace(section, [])
-
-    def show_run(self, section: Section, title: str, run: RunDirectory | None) -> None:
-        """Show the checkpoints of a run under a heading."""
-        means = dict(run.evaluations()) if run else {}
-        rows = [_row_of(path, means) for path in (run.saved() if run else ())]
-        self._titles[section] = title
-        self._replace(section, [_heading(title), *rows])
-        if run is not None and section is Section.CURRENT:
-            self.show_size(section, run.path)
-
-    def show_size(self, section: Section, run: Path) -> None:
-        """Say in a section's heading how much room its run takes on disk."""
-        rows = self._sections[section]
-        size = disk_usage.used_bytes(run)
-        if rows and size:
-            rows[0] = _heading(f"{self._titles[section]}  ·  {format_size(size)} on disk")
-            changed = self.index(self._start(section))
-            self.dataChanged.emit(changed, changed)
-
-    def why_no_branch(self, path: Path) -> str:
-        """Say why no run can be branched from an agent; empty if one can."""
-        found = self._look_up(path)
-        if isinstance(found, str):
-            return found
-        return "" if found.complete else _ONLY_NETWORKS
-
-    def show_bundled(self) -> None:
-        """Show the agents that come with the program."""
-        folder = files("resources") / "agents"
-        found = sorted(
-            path
-            for path in (folder.iterdir() if folder.is_dir() else ())
-            if isinstance(path, Path) and path.name.endswith(SUFFIX)
-        )
-        rows = [Row(order=(_NAMED, i), text="", path=path) for i, path in enumerate(found)]
-        self._replace(Section.BUNDLED, [_heading("Bundled"), *rows] if rows else [])
-
-    def note_saved(self, path: Path, env_steps: int, mean_return: float | None) -> None:
-        """Add a checkpoint to the current run's section, or renew its row."""
-        self._drop_deleted()
-        rows = self._sections[Section.CURRENT]
-        row = _row_of(path, {} if mean_return is None else {env_steps: mean_return})
-        at = bisect_left(rows, row.order, key=lambda each: each.order)
-        if at < len(rows) and rows[at].path == path:
-            rows[at] = row
-            changed = self.index(self._start(Section.CURRENT) + at)
-            self.dataChanged.emit(changed, changed)
-            return
-        flat = self._start(Section.CURRENT) + at
-        self.beginInsertRows(_ROOT, flat, flat)
-        rows.insert(at, row)
-        self.endInsertRows()
-
-    def _drop_deleted(self) -> None:
-        """Take out the checkpoints that the run has not kept."""
-        rows, start = self._sections[Section.CURRENT], self._start(Section.CURRENT)
-        for at in reversed(range(len(rows))):
-            path = rows[at].path
-            if path is not None and not path.exists():
-                self.beginRemoveRows(_ROOT, start + at, start + at)
-                del rows[at]
-                self.endRemoveRows()
+            return checkpoint_rows.heading_data(row, role)
+        if role == Qt.ItemDataRole.UserRole:
+            return row.path
+        return checkpoint_rows.row_data(row, role, self.headers.look_up)
 
     def find(self, path: Path) -> QModelIndex:
         """Return the row of a checkpoint, or an invalid index."""
@@ -164,6 +82,79 @@ class CheckpointModel(QAbstractListModel):
                     return row.path
         return None
 
+    def why_no_branch(self, path: Path) -> str | None:
+        """Return why no run can be branched from an agent, empty if one can; None if unknown yet.
+
+        ``headers.known`` announces when it is known.
+        """
+        found = self.headers.look_up(path)
+        if found is None or isinstance(found, str):
+            return found
+        return "" if found.complete else _ONLY_NETWORKS
+
+    # What changes -------------------------------------------------------------------------------
+
+    def clear_section(self, section: Section) -> None:
+        """Take a section out of the list."""
+        self._merge(section, [])
+
+    def show_heading(self, section: Section, title: str) -> None:
+        """Begin a section anew: nothing is known yet of what the run has saved."""
+        self._titles[section] = title
+        if section is Section.CURRENT:
+            self._means.clear()
+        self._merge(section, [heading(title)])
+
+    def show_agents(self, section: Section, agents: SavedAgents) -> None:
+        """Show what is on disk below the heading of a section."""
+        means = dict(agents.means)
+        if section is Section.CURRENT:
+            # An evaluation is announced before it is written down.
+            means = self._means = means | self._means
+        for path, stamp in agents.stamps.items():
+            self.headers.note_version(path, stamp)
+        rows = sorted((row_of(path, means) for path in agents.stamps), key=lambda row: row.order)
+        self._merge(section, [heading(self._titles[section], agents.run_bytes), *rows])
+
+    def show_bundled(self) -> None:
+        """Show the agents that come with the program."""
+        folder = files("resources") / "agents"
+        found = sorted(
+            path
+            for path in (folder.iterdir() if folder.is_dir() else ())
+            if isinstance(path, Path) and path.name.endswith(SUFFIX)
+        )
+        rows = [checkpoint_rows.bundled_row(path) for path in found]
+        self._merge(Section.BUNDLED, [heading("Bundled"), *rows] if rows else [])
+
+    def note_saved(
+        self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int
+    ) -> None:
+        """Add a checkpoint to the current run's section, or renew its row."""
+        self.headers.forget(path)
+        if mean_return is not None:
+            self._means[env_steps] = mean_return
+        rows = [row for row in self._sections[Section.CURRENT] if row.path not in (None, path)]
+        rows = sorted([*rows, row_of(path, self._means)], key=lambda row: row.order)
+        self._merge(Section.CURRENT, [heading(self._titles[Section.CURRENT], run_bytes), *rows])
+        # Its row may read as before, though the file is another one.
+        self._on_header(path)
+
+    def note_evaluated(self, env_steps: int, mean_return: float) -> None:
+        """Show the return of the current run's checkpoint of a step, if there is one."""
+        self._means[env_steps] = mean_return
+        rows = self._sections[Section.CURRENT]
+        renewed = [replace(row, mean_return=self._means.get(row.env_steps)) for row in rows]
+        self._merge(Section.CURRENT, renewed)
+
+    @Slot(Path)
+    def _on_header(self, path: Path) -> None:
+        index = self.find(path)
+        if index.isValid():
+            self.dataChanged.emit(index, index)
+
+    # Rows ---------------------------------------------------------------------------------------
+
     def _all(self) -> Iterable[Row]:
         return (row for rows in self._sections.values() for row in rows)
 
@@ -177,93 +168,38 @@ class CheckpointModel(QAbstractListModel):
             number -= len(rows)
         raise IndexError(number)
 
-    def _replace(self, section: Section, rows: list[Row]) -> None:
-        # Row by row, not a reset: what is chosen in another section stays chosen.
-        start, before = self._start(section), len(self._sections[section])
-        if before:
-            self.beginRemoveRows(_ROOT, start, start + before - 1)
-            self._sections[section] = []
+    def _merge(self, section: Section, wanted: list[Row]) -> None:
+        """Let a section have these rows, which are in order; those it has already stay chosen."""
+        start, rows = self._start(section), self._sections[section]
+        kept = {row.key for row in wanted}
+        gone = [at for at, row in enumerate(rows) if row.key not in kept]
+        for first, last in reversed(_spans(gone)):
+            self.beginRemoveRows(_ROOT, start + first, start + last)
+            del rows[first : last + 1]
             self.endRemoveRows()
-        if rows:
-            self.beginInsertRows(_ROOT, start, start + len(rows) - 1)
-            self._sections[section] = rows
-            self.endInsertRows()
+        present = {row.key for row in rows}
+        at = 0
+        for known, group in groupby(wanted, key=lambda row: row.key in present):
+            block = list(group)
+            if known:
+                self._renew(section, at, block)
+            else:
+                self.beginInsertRows(_ROOT, start + at, start + at + len(block) - 1)
+                rows[at:at] = block
+                self.endInsertRows()
+            at += len(block)
 
-    def _text(self, row: Row, path: Path) -> str:
-        if row.order[0] == _STEP:
-            return _spaced(row.text, _figure(row.mean_return))
-        found = self._look_up(path)
-        if isinstance(found, str):
-            return row.text or path.stem
-        mean = _figure(found.evaluation.mean if found.evaluation else row.mean_return)
-        if row.text:
-            return _spaced(row.text, short_steps(found.counters.env_steps), mean)
-        mean = f"{found.evaluation.mean:.0f}" if found.evaluation else ""
-        return f"{found.config.env} · return {mean}" if mean else found.config.env
-
-    def _look_up(self, path: Path) -> Header | str:
-        """Return what a file says about itself, or why it cannot be read; opened once a version."""
-        try:
-            about = path.stat()
-            stamp = (about.st_mtime_ns, about.st_size)
-        except OSError:
-            stamp = (0, 0)
-        known = self._known.get(path)
-        if known is None or known[0] != stamp:
-            try:
-                known = (stamp, checkpoint.read_header(path))
-            except RequestError as problem:
-                known = (stamp, str(problem))
-            self._known[path] = known
-        return known[1]
+    def _renew(self, section: Section, at: int, block: list[Row]) -> None:
+        start, rows = self._start(section), self._sections[section]
+        for number, row in enumerate(block, start=at):
+            if rows[number] != row:
+                rows[number] = row
+                changed = self.index(start + number)
+                self.dataChanged.emit(changed, changed)
 
 
-def _row_of(path: Path, means: dict[int, float]) -> Row:
-    """Make a row from the file's name alone: step checkpoints, then best, then last."""
-    kind, _, number = path.stem.partition("_")
-    if kind == "step" and number.isdecimal():
-        steps = int(number)
-        text = short_steps(steps)
-        return Row(order=(_STEP, steps), text=text, path=path, mean_return=means.get(steps))
-    rank = _NAMES.index(path.stem) if path.stem in _NAMES else len(_NAMES)
-    return Row(order=(_NAMED, rank), text=path.stem, path=path)
-
-
-def _heading(text: str) -> Row:
-    return Row(order=(_HEADING, 0), text=text)
-
-
-def _heading_data(row: Row, role: int) -> Any:
-    if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-        return row.text
-    if role == Qt.ItemDataRole.ForegroundRole:
-        return _muted()
-    if role == Qt.ItemDataRole.FontRole:
-        font = QFont()
-        font.setBold(True)
-        return font
-    return None
-
-
-def _muted() -> QBrush:
-    return QGuiApplication.palette().brush(QPalette.ColorRole.PlaceholderText)
-
-
-def _figure(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:.1f}"
-
-
-def _spaced(*parts: str) -> str:
-    return "  ".join(part for part in parts if part)
-
-
-def _about(path: Path, header: Header) -> str:
-    lines = [
-        str(path),
-        f"{header.config.env}, seed {header.config.seed}, step {header.counters.env_steps:,}",
-    ]
-    result = header.evaluation
-    if result is not None:
-        count = len(result.returns)
-        lines.append(f"return {result.mean:.1f} ± {result.std:.1f} over {count} episodes")
-    return "\n".join(lines)
+def _spans(numbers: list[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each stretch of numbers that follow one another."""
+    counter = count()
+    stretches = (list(group) for _, group in groupby(numbers, lambda each: each - next(counter)))
+    return [(stretch[0], stretch[-1]) for stretch in stretches]

@@ -17,10 +17,10 @@ _SETTLED_MS = 100
 
 
 class FrameView(QWidget):
-    """Shows the latest picture as large as it fits, or a calm sentence when there is none."""
+    """Shows the latest picture as large as possible, or a sentence if there is none."""
 
     size_settled = Signal(QSize)
-    """Pixels there are for a picture, once they have stayed the same for a moment."""
+    """The size available for a picture, in pixels, once it has stayed the same for a moment."""
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
@@ -37,25 +37,25 @@ class FrameView(QWidget):
 
     @property
     def image(self) -> QImage | None:
-        """The picture shown, as it came."""
+        """The picture on show, unscaled."""
         return self._image
 
     def _pixels(self) -> QSize:
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Have pictures drawn in the new size."""
+        """Request pictures of the new size."""
         super().resizeEvent(event)
         self._settling.start()
 
     def event(self, event: QEvent) -> bool:
-        """Notice a move to a screen with other pixels."""
+        """Notice a move to a screen of another resolution."""
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._settling.start()
         return super().event(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Ask for the shape that most environments draw."""
+        """Return the aspect ratio of most environments."""
         return QSize(300, 200)
 
     def show_image(self, image: QImage) -> None:
@@ -69,7 +69,7 @@ class FrameView(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw picture or sentence."""
+        """Draw the picture or the sentence."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -81,7 +81,7 @@ class FrameView(QWidget):
 
     def _paint_text(self, painter: QPainter) -> None:
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Base))
-        # In the light theme the ground alone could not be told from that around it.
+        # In the light theme the background alone does not stand out.
         painter.setPen(self.palette().color(QPalette.ColorRole.Mid))
         painter.drawRoundedRect(
             QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS
@@ -98,25 +98,25 @@ class FrameView(QWidget):
         if image.size() == fitted:
             self._scaled = image
         elif self._scaled is None or self._scaled.size() != fitted:
-            # Only until pictures come in the new size.
-            # Scaled before painting: the painter's own filter is coarse when it shrinks.
+            # Only until pictures of the new size arrive. Scaled beforehand, because the painter
+            # scales down with a coarse filter.
             self._scaled = image.scaled(
                 fitted,
                 Qt.AspectRatioMode.IgnoreAspectRatio,
                 Qt.TransformationMode.SmoothTransformation,
             )
-        # On whole pixels of the screen, or it would be scaled once more.
+        # Aligned to device pixels, or it would be scaled again.
         left = int((self.width() * ratio - fitted.width()) / 2) / ratio
         top = int((self.height() * ratio - fitted.height()) / 2) / ratio
         target = QRectF(left, top, fitted.width() / ratio, fitted.height() / ratio)
         painter.drawImage(target, self._scaled)
-        # Painted over: a clip, or a brush of the picture, takes several times as long.
+        # Corners are painted over: a clip path or a texture brush takes several times as long.
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Window))
         painter.drawPath(_corners(target))
 
 
 def _corners(target: QRectF) -> QPainterPath:
-    """Return what a rounded rectangle leaves out of a sharp one."""
+    """Return the corners that rounding cuts off a rectangle."""
     sharp, rounded = QPainterPath(), QPainterPath()
     sharp.addRect(target)
     rounded.addRoundedRect(target, _RADIUS, _RADIUS)

@@ -1,4 +1,4 @@
-"""One renderer process, and the thread that listens to it."""
+"""The client of the renderer process, and the thread that reads its replies."""
 
 import atexit
 import logging
@@ -23,7 +23,7 @@ _QUIT_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """One drawn moment of an episode; the image owns its pixels."""
+    """One rendered step of an episode; the image owns its pixels."""
 
     image: QImage
     episode: int
@@ -33,25 +33,25 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedFrame:
-    """A picture, and the slot that it was copied from."""
+    """A picture, and the slot it was copied from."""
 
     picture: Picture
     slot: int
 
 
 class RendererClient:
-    """One renderer process with the thread that listens to it."""
+    """One renderer process with the thread that reads its replies."""
 
     def __init__(self) -> None:
         """Start the process.
 
         Raises:
-            OSError: the system has no room for another one.
+            OSError: the system cannot start another process.
         """
-        # Not at the top: it brings Gymnasium along, which the window need not wait for.
+        # Imported late: it imports Gymnasium, which would delay the start of the window.
         from studio.replay.renderer import process
 
-        # Short: macOS allows thirty characters for the name of a block.
+        # Short, because macOS limits the names of shared memory to thirty characters.
         prefix = f"td3_{secrets.token_hex(6)}_"
         self._connection, theirs = multiprocessing.get_context("spawn").Pipe()
         self.exit_code: int | None = None
@@ -61,38 +61,38 @@ class RendererClient:
             self._connection.close()
             raise
         finally:
-            # Or the pipe would never close at the renderer's end.
+            # Otherwise the pipe would stay open when the renderer has ended.
             theirs.close()
         self.reader = Reader(self._connection, self.process.sentinel, prefix)
-        # Also keeps the thread from being destroyed while it runs, which would end the program.
+        # Also keeps a running QThread from being destroyed, which would abort the program.
         atexit.register(self.close)
 
     def send(self, command: protocol.Command) -> None:
-        """Send a command; to a dead renderer it is lost, and the reader tells of the death."""
+        """Send a command. If the renderer has died, it is lost and the reader reports that."""
         try:
-            # As send does, which would first make a pickler that knows of sockets and the like.
+            # Faster than send, which creates a pickler of its own each time.
             self._connection.send_bytes(pickle.dumps(command))
         except OSError:
             log.debug("the renderer no longer listens")
 
     def close(self) -> None:
-        """End process and thread, gently if they are quick."""
+        """End process and thread; kill the process if it does not end in time."""
         atexit.unregister(self.close)
         self.send(protocol.Quit())
         self.process.join(_QUIT_S)
         if self.process.is_alive():
-            # It keeps nothing that could be lost.
+            # It holds nothing that could be lost.
             self.process.kill()
             self.process.join()
         self.exit_code = self.process.exitcode
-        # With the process gone the pipe is at its end, and so is the thread.
+        # Without the process the pipe is closed, which ends the thread.
         self.reader.wait()
         self.process.close()
         self._connection.close()
 
 
 class Reader(QThread):
-    """Blocks on the pipe and passes on what comes, pictures as images of their own."""
+    """Reads replies from the pipe and emits them, pictures as independent images."""
 
     replied = Signal(object, object)
     lost = Signal(object)
@@ -104,18 +104,18 @@ class Reader(QThread):
         self._ring = RingReader(prefix)
 
     def run(self) -> None:
-        """Listen until the pipe is at its end."""
+        """Read until the pipe is closed."""
         try:
             while True:
-                self._pass_on(self._connection.recv())
+                self._emit_reply(self._connection.recv())
         except (EOFError, OSError):
-            # Let the process be gone entirely before its exit status is asked for.
+            # Wait for the process to end, so that its exit status is known.
             wait([self._sentinel], _QUIT_S)
         finally:
             self._ring.sweep()
             self.lost.emit(self)
 
-    def _pass_on(self, reply: protocol.Reply) -> None:
+    def _emit_reply(self, reply: protocol.Reply) -> None:
         match reply:
             case protocol.Block(name=name):
                 self._ring.attach(name)
@@ -131,8 +131,8 @@ class Reader(QThread):
         with self._ring.view(frame.slot, frame.width, frame.height) as view:
             stride = CHANNELS * frame.width
             shared = QImage(view, frame.width, frame.height, stride, QImage.Format.Format_RGB888)
-            # A copy, in the format that is painted fastest.
+            # A copy, in the format that Qt paints fastest.
             image = shared.convertToFormat(QImage.Format.Format_RGB32)
-            # It holds on to the view, which could then not be released.
+            # It refers to the view, which could not be released otherwise.
             del shared
         return image

@@ -1,7 +1,7 @@
-"""What can be done with the runs chosen in the list, and why not, where it cannot."""
+"""What can be done with the runs chosen in the list, and why not."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
@@ -9,20 +9,20 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QToolButton
 
 from studio.run_browser.columns import DAMAGED
-from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
+from studio.run_browser.deletion import RunDeletion
+from studio.run_browser.dialogs import SettingsDialog, ask_note
 from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.scanner import RunRow
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView
-from studio.session.history import SMOOTHED_EPISODES, RunHistory, read_history
-from studio.tasks.background_task import BackgroundTask
+from studio.session.history import RunHistory, read_history
+from studio.tasks.background_queue import BackgroundQueue
+from studio.tasks.background_reader import BackgroundReader
 from studio.theme.theme import Theme
-from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
-from td3core.runs.lock import holder
-from td3core.runs.metadata import RunLabel, RunStatus
+from td3core.runs.metadata import RunLabel, RunStatus, read_label, write_label
 
-_BUSY = "Not while a run is training: stop it first"
+_BUSY = "A run is training: stop it first"
 _ONE = "Choose one run first"
 
 
@@ -36,28 +36,28 @@ class ActionSpec:
     keys: tuple[str, ...]
     tip: str
     button: bool = True
-    """False for what is done rarely, and only stands in the menu."""
+    """False for rare actions, which are only in the menu."""
 
 
 _ACTIONS = (
     ActionSpec(
         "open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"
     ),
-    ActionSpec("resume", "Resume", "play-outline", (), "Go on where it was left"),
+    ActionSpec("resume", "Resume", "play-outline", (), "Resume it where it stopped"),
     ActionSpec(
         *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
         *("Start a new run with its settings, and its live changes at the same steps", False),
     ),
     ActionSpec(
         *("verify", "Verify this run resumes exactly", "shield-check-outline", ()),
-        *("Try on a copy whether an interruption would change anything", False),
+        *("Test on a copy whether an interruption would change anything", False),
     ),
     ActionSpec("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
     ActionSpec(
         "rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"
     ),
     ActionSpec(
-        "note", "Note", "note-text-outline", (), "Write down what is worth remembering of it"
+        "note", "Note", "note-text-outline", (), "Write down what is worth remembering about it"
     ),
     ActionSpec("delete", "Delete", "trash-can-outline", ("Del",), "Move it to the trash"),
 )
@@ -74,6 +74,8 @@ class RunActions(QObject):
     verify_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()
+    labelled = Signal(Path, object)
+    """A run has this :class:`~td3core.runs.metadata.RunLabel` now."""
     reading_changed = Signal(bool)
     """Whether a run is being read to be opened."""
 
@@ -81,11 +83,16 @@ class RunActions(QObject):
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = self._resume_available = False
-        self._opener = BackgroundTask("open-run", self)
-        self._opener.said.connect(self._on_read)
-        self._opener.ended.connect(self._on_opener_ended)
-        self._opener.failed.connect(self.refused)
+        self._opener = BackgroundReader("open-run", self)
+        self._opener.refused.connect(self.refused)
+        self._opener.busy_changed.connect(self.reading_changed)
+        self._writer = BackgroundQueue("write-runs", self)
+        self._writer.failed.connect(self.refused)
+        self._deletion = RunDeletion(self._writer, view)
+        self._deletion.refused.connect(self.refused)
+        self._deletion.deleted.connect(self.deleted)
         self._make_actions()
+        model.name_edited.connect(self._write_name)
         view.doubleClicked.connect(self._open)
         view.choice_changed.connect(self.show_what_is_possible)
         self.show_what_is_possible()
@@ -127,16 +134,16 @@ class RunActions(QObject):
         self.show_what_is_possible()
 
     def set_busy(self, busy: bool) -> None:
-        """Say whether a run is training in this window: none can be opened meanwhile."""
+        """Take whether a run is training in this window: none can be opened meanwhile."""
         self._busy = busy
         if busy:
-            self.stop()
+            self._opener.cancel()
         self.show_what_is_possible()
 
-    def stop(self) -> None:
-        """Stop reading a run."""
+    def shutdown(self) -> None:
+        """Stop reading a run, and wait for what is being written."""
         self._opener.stop()
-        self.reading_changed.emit(False)
+        self._writer.finish()
 
     def _chosen_one(self) -> RunRow | None:
         rows = self._view.chosen()
@@ -144,7 +151,7 @@ class RunActions(QObject):
 
     @Slot()
     def show_what_is_possible(self) -> None:
-        """Enable what can be done with the runs chosen; the others say why not."""
+        """Enable what can be done with the runs chosen; tooltips explain the rest."""
         reasons = self._reasons()
         for spec in _ACTIONS:
             action = self._actions[spec.name]
@@ -155,7 +162,7 @@ class RunActions(QObject):
         self._buttons["resume"].setVisible(self._resume_available)
 
     def _reasons(self) -> dict[str, str]:
-        """Say of each action why it is not possible; empty where it is."""
+        """Return why each action is not possible; empty where it is."""
         rows = self._view.chosen()
         states = [self._model.state(row.path) for row in rows]
         alone = "" if len(rows) == 1 else _ONE
@@ -182,28 +189,12 @@ class RunActions(QObject):
             return
         if row.problem:
             self.refused.emit(row.problem)
-            return
-        path = row.path
+        else:
+            self._opener.read(partial(read_history, row.path), self._on_opened)
 
-        def read(say: Callable[[object], None], stopped: Callable[[], bool]) -> None:
-            try:
-                say(read_history(path, SMOOTHED_EPISODES, stopped))
-            except RequestError as problem:
-                say(problem)
-
-        self.reading_changed.emit(True)
-        self._opener.start(read)
-
-    @Slot(object)
-    def _on_read(self, result: RunHistory | RequestError) -> None:
-        if isinstance(result, RequestError):
-            self.refused.emit(str(result))
-        elif not self._busy:
-            self.opened.emit(result)
-
-    @Slot()
-    def _on_opener_ended(self) -> None:
-        self.reading_changed.emit(False)
+    def _on_opened(self, history: RunHistory) -> None:
+        if not self._busy:
+            self.opened.emit(history)
 
     @Slot()
     def _resume(self) -> None:
@@ -225,12 +216,14 @@ class RunActions(QObject):
     @Slot()
     def _settings(self) -> None:
         row = self._chosen_one()
-        if row is None:
-            return
-        try:
-            SettingsDialog(RunDirectory.open(row.path), self._view).show()
-        except RequestError as problem:
-            self.refused.emit(str(problem))
+        if row is not None:
+            path = row.path
+            self._opener.read(lambda _: RunDirectory.open(path), self._show_settings)
+
+    def _show_settings(self, run: RunDirectory) -> None:
+        SettingsDialog(run, self._view).show()
+
+    # Writing ------------------------------------------------------------------------------------
 
     @Slot()
     def _rename(self) -> None:
@@ -240,6 +233,10 @@ class RunActions(QObject):
             self._view.scrollTo(index)
             self._view.edit(index)
 
+    @Slot(Path, str)
+    def _write_name(self, path: Path, name: str) -> None:
+        self._write_label(path, {"name": name})
+
     @Slot()
     def _note(self) -> None:
         row = self._chosen_one()
@@ -247,16 +244,30 @@ class RunActions(QObject):
             return
         note = ask_note(self._view, row.summary.name or row.path.name, row.summary.note)
         if note is not None:
-            self._model.set_notes(row, RunLabel(name=row.summary.name, note=note))
+            self._write_label(row.path, {"note": note})
+
+    def _write_label(self, path: Path, values: dict[str, str]) -> None:
+        self._writer.add(partial(_labelled, path, values), partial(self._on_labelled, path))
+
+    def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
+        if isinstance(outcome, OSError):
+            reason = outcome.strerror or outcome
+            self.refused.emit(f"The note on {path.name} cannot be written: {reason}.")
+        else:
+            self.labelled.emit(path, outcome)
 
     @Slot()
     def _delete(self) -> None:
         rows = self._view.chosen()
-        for row in rows:
-            if self._model.state(row.path) == RunStatus.RUNNING or holder(row.path):
-                self.refused.emit(f"{row.path.name} is running and cannot be deleted.")
-                return
         if rows:
-            for problem in delete_runs(self._view, [row.path for row in rows]):
-                self.refused.emit(problem)
-            self.deleted.emit()
+            self._deletion.start(rows)
+
+
+def _labelled(path: Path, values: dict[str, str]) -> RunLabel | OSError:
+    """Change the name or the note of a run; return what it has now, or why it cannot be written."""
+    label = replace(read_label(path), **values)
+    try:
+        write_label(path, label)
+    except OSError as problem:
+        return problem
+    return label

@@ -48,7 +48,7 @@ class Column(IntEnum):
 
 HEADINGS = {
     Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
-    Column.STATE: ("RunStatus", "How it ended, or that it has not"),
+    Column.STATE: ("State", "How it ended, or whether it is running"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
@@ -122,7 +122,7 @@ def about(row: RunRow) -> str:
     if found.name:
         parts.append(_html(found.env))
     parts += [_html(text) for text in (found.note, found.message) if text]
-    preset = found.preset or "Defaults of TD3"
+    preset = found.preset or "TD3 defaults"
     parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
     made = _local(found.created)
     parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")

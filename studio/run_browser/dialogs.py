@@ -1,10 +1,8 @@
-"""What the list of runs asks and tells in windows of its own."""
+"""The dialogs of the list of runs."""
 
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
-from PySide6.QtCore import QFile, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -17,16 +15,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.run_browser.scanner import RunRow
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import read_label
 
 _NOTE_SIZE = (460, 260)
 
 
 def ask_note(parent: QWidget, name: str, note: str) -> str | None:
-    """Let a person edit the note on a run; ``None`` if they would rather not."""
+    """Let the user edit the note on a run; ``None`` if they cancel."""
     dialog = NoteDialog(name, note, parent)
     agreed = dialog.exec() == QDialog.DialogCode.Accepted
     text = dialog.editor.toPlainText().strip()
@@ -34,49 +32,33 @@ def ask_note(parent: QWidget, name: str, note: str) -> str | None:
     return text if agreed else None
 
 
-def delete_runs(parent: QWidget, paths: Sequence[Path]) -> list[str]:
-    """Move runs to the trash once a person agrees; return why any could not be deleted."""
-    if not _agreed(parent, f"Move {_several(paths)} to the trash?", "Move to trash"):
-        return []
-    left = [path for path in paths if not move_to_trash(path)]
-    if not left:
-        return []
+def ask_to_trash(parent: QWidget, runs: Sequence[RunRow]) -> bool:
+    """Ask whether runs may go to the trash."""
+    return _agreed(parent, f"Move {_several(runs)} to the trash?", "Move to trash")
+
+
+def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
+    """Ask whether runs that no trash takes may be deleted for good."""
     question = (
-        f"{_several(left)} could not be moved to a trash. Delete for good?"
-        " Its agents and records cannot be brought back."
+        f"{_several(runs)} could not be moved to the trash. Delete permanently?"
+        " The agents and records cannot be recovered."
     )
-    if not _agreed(parent, question, "Delete for good"):
-        return []
-    problems = []
-    for path in left:
-        try:
-            shutil.rmtree(path)
-        except OSError as problem:
-            reason = problem.strerror or problem
-            problems.append(f"{path.name} cannot be deleted: {reason}.")
-    return problems
+    return _agreed(parent, question, "Delete permanently")
 
 
-def move_to_trash(path: Path) -> bool:
-    """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
-    # What it returns differs between success and failure; what it did does not.
-    there = path.exists()
-    QFile.moveToTrash(str(path))
-    return there and not path.exists()
+def _several(runs: Sequence[RunRow]) -> str:
+    if len(runs) > 1:
+        return f"{len(runs)} runs"
+    (run,) = runs
+    name, folder = run.summary.name if run.summary else "", shortened(run.path.name)
+    return f"{shortened(name)} ({folder})" if name else folder
 
 
-def _several(paths: Sequence[Path]) -> str:
-    if len(paths) > 1:
-        return f"{len(paths)} runs"
-    name, folder = read_label(paths[0]).name, paths[0].name
-    return f"{shortened(name)} ({shortened(folder)})" if name else shortened(folder)
-
-
-def _agreed(parent: QWidget, question: str, deed: str) -> bool:
+def _agreed(parent: QWidget, question: str, action: str) -> bool:
     box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", "", parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(question)
-    yes = box.addButton(deed, QMessageBox.ButtonRole.DestructiveRole)
+    yes = box.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
     box.setEscapeButton(cancel)

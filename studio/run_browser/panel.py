@@ -1,5 +1,6 @@
-"""The list of all runs: find one, open it, go on with it, name it, throw it away."""
+"""The list of all runs: find one, open it, resume it, name it, delete it."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,20 +22,21 @@ from studio.run_browser.tree_view import RunTreeView, ViewOrHint
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
+from td3core.runs.metadata import RunLabel
 
 _SOON_MS = 400
 _NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
 
 
 class RunBrowser(QWidget):
-    """Lists the runs of a folder. Reads them beside the window; trains and draws nothing itself.
+    """Lists the runs of a folder, which is read in the background. Trains and draws nothing.
 
-    What a person asks for with the runs chosen is said by ``actions``.
+    What the user wants done with the runs chosen is announced by ``run_actions``.
     """
 
     refused = Signal(str)
     interrupted_found = Signal(int)
-    """Said once, if runs were cut short and can be resumed."""
+    """Emitted once, if runs were interrupted and can be resumed."""
 
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,8 +44,8 @@ class RunBrowser(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
-        self._said_interrupted = False
-        self._held_back: list[Found] = []
+        self._interrupted_announced = False
+        self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
         self.view = RunTreeView(self.proxy)
@@ -94,13 +96,13 @@ class RunBrowser(QWidget):
     def _connect(self) -> None:
         self.search.textChanged.connect(self._search)
         self.view.itemDelegate().closeEditor.connect(self._take_held_back)
-        self.model.refused.connect(self.refused)
         self._soon.timeout.connect(self.refresh)
-        self._scanner.said.connect(self._take)
-        self._scanner.ended.connect(self._on_scanned)
+        self._scanner.reported.connect(self._take)
+        self._scanner.finished.connect(self._on_scanned)
         self._scanner.failed.connect(self.refused)
         self.run_actions.refused.connect(self.refused)
         self.run_actions.deleted.connect(self.refresh)
+        self.run_actions.labelled.connect(self._show_label)
         self.run_actions.reading_changed.connect(self._reading.setVisible)
 
     def set_theme(self, theme: Theme) -> None:
@@ -108,16 +110,16 @@ class RunBrowser(QWidget):
         self.run_actions.set_theme(theme)
         self.model.set_theme(theme)
 
-    # What the window says -----------------------------------------------------------------------
+    # What the window asks for --------------------------------------------------------------------
 
     def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, and point out once those that were interrupted."""
+        """Offer to resume runs, and announce once those that were interrupted."""
         self._resume_available = available
         self.run_actions.set_resume_available(available)
         self.refresh()
 
     def choose_interrupted(self) -> None:
-        """Choose the run that was cut short last, if there is one."""
+        """Choose the run that was interrupted last, if there is one."""
         found = self.model.interrupted()
         if found:
             self.search.clear()
@@ -125,7 +127,7 @@ class RunBrowser(QWidget):
             self.view.scrollTo(self.proxy.find(found[0]))
 
     def set_busy(self, busy: bool) -> None:
-        """Say whether a run is training in this window: none can be opened meanwhile."""
+        """Take whether a run is training in this window: none can be opened meanwhile."""
         self.run_actions.set_busy(busy)
         if not busy:
             self.model.set_training(None)
@@ -136,17 +138,17 @@ class RunBrowser(QWidget):
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
-    def stop_tasks(self) -> None:
-        """End what is still being read."""
+    def shutdown(self) -> None:
+        """Stop reading runs, and wait for what is being written."""
         self._soon.stop()
         self._scanner.stop()
-        self.run_actions.stop()
+        self.run_actions.shutdown()
 
     # Reading ------------------------------------------------------------------------------------
 
     @Slot()
     def refresh_soon(self) -> None:
-        """Look at the folder in a moment, if anyone is looking at the list."""
+        """Look at the folder in a moment, if the list is visible."""
         if self.isVisible() and not self._soon.isActive():
             self._soon.start()
 
@@ -157,23 +159,30 @@ class RunBrowser(QWidget):
             self._asked_again = True
             return
         folder, known = self._runs_dir, dict(self.model.rows)
-        self._scanner.start(lambda say, stopped: scan(folder, known, say, stopped))
+        self._scanner.start(partial(scan, folder, known))
         self._show_count()
 
     @Slot(object)
     def _take(self, found: Found) -> None:
-        # A list that changes under an editor would take away what is being typed.
+        self._unless_editing(partial(self.model.take, found))
+
+    @Slot(Path, object)
+    def _show_label(self, path: Path, label: RunLabel) -> None:
+        self._unless_editing(partial(self.model.show_label, path, label))
+
+    def _unless_editing(self, change: Callable[[], None]) -> None:
+        """Change the list now or, so that nothing that is being typed is lost, a little later."""
         if self.view.editing:
-            self._held_back.append(found)
+            self._held_back.append(change)
             return
-        self.model.take(found)
+        change()
         self._show_count()
 
     @Slot()
     def _take_held_back(self) -> None:
         held, self._held_back = self._held_back, []
-        for found in held:
-            QTimer.singleShot(0, self, partial(self._take, found))
+        for change in held:
+            QTimer.singleShot(0, self, partial(self._unless_editing, change))
 
     @Slot()
     def _on_scanned(self) -> None:
@@ -184,8 +193,8 @@ class RunBrowser(QWidget):
             self._asked_again = False
             self.refresh()
         count = len(self.model.interrupted())
-        if self._resume_available and count and not self._said_interrupted:
-            self._said_interrupted = True
+        if self._resume_available and count and not self._interrupted_announced:
+            self._interrupted_announced = True
             self.interrupted_found.emit(count)
 
     @Slot(str)
@@ -208,6 +217,6 @@ class RunBrowser(QWidget):
     # Qt -----------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Catch up with what changed while nobody looked."""
+        """Catch up with what changed while the list was hidden."""
         super().showEvent(event)
         self.refresh()

@@ -1,11 +1,12 @@
-"""Which runs a folder holds, read beside the window; what has not changed is not read again."""
+"""Which runs a folder holds, read in the background; only what has changed is read again."""
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.runs.listing import RunSummary, open_once, summarise
 from td3core.runs.metadata import RunStatus
@@ -19,7 +20,7 @@ Stamp = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run of the list: what is known of it, or why nothing is."""
+    """One run of the list: what is known of it, or why it cannot be read."""
 
     path: Path
     stamp: Stamp
@@ -40,28 +41,28 @@ class Found:
 def scan(
     folder: Path,
     known: Mapping[Path, RunRow],
-    say: Callable[[object], None],
-    stopped: Callable[[], bool],
+    report: Report,
+    stopped: Stopped,
 ) -> None:
-    """Say (as :class:`Found`) what differs in a folder of runs from what is known of it.
+    """Report, as :class:`Found`, what differs in a folder of runs from what is known of it.
 
     The newest folders come first, a few at a time, so that a long list can be used while it grows.
     """
     paths = _folders(folder)
     waiting: list[RunRow] = []
-    said_at, patience = time.monotonic(), _FIRST_BATCH_S
+    reported_at, patience = time.monotonic(), _FIRST_BATCH_S
     for path in paths:
         if stopped():
             return
         row = _changed(path, known.get(path))
         if row is not None:
             waiting.append(row)
-        if waiting and time.monotonic() - said_at >= patience:
-            say(Found(rows=tuple(waiting)))
+        if waiting and time.monotonic() - reported_at >= patience:
+            report(Found(rows=tuple(waiting)))
             # The list is laid out anew each time, and longer each time.
-            waiting, said_at, patience = [], time.monotonic(), 3 * patience
+            waiting, reported_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
-    say(Found(rows=tuple(waiting), gone=gone, complete=True))
+    report(Found(rows=tuple(waiting), gone=gone, complete=True))
 
 
 def _folders(folder: Path) -> list[Path]:

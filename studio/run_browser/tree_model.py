@@ -1,6 +1,6 @@
-"""The table of runs: what its rows say, in which order, and which of them are shown."""
+"""The table of runs: its rows, their texts and their order. Reads and writes no file."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,7 @@ from studio.run_browser.columns import (
 )
 from studio.run_browser.scanner import Found, RunRow
 from studio.theme.theme import Theme
-from td3core.runs.listing import RunSummary
-from td3core.runs.metadata import RunLabel, RunStatus, write_label
+from td3core.runs.metadata import RunLabel, RunStatus
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -47,9 +46,10 @@ class _Node:
 class RunTreeModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
-    refused = Signal(str)
+    name_edited = Signal(Path, str)
+    """The user wants a run to have this name; empty removes the one it has."""
     renamed = Signal(Path, str)
-    """A run was given another name, or (empty) none."""
+    """A run has another name now, or (empty) none."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -73,7 +73,7 @@ class RunTreeModel(QAbstractItemModel):
             return
         for row in found.rows:
             self._nodes[row.path].row = row
-            self._say_changed(row.path)
+            self._announce(row.path)
 
     def _moves(self, row: RunRow) -> bool:
         """True if what is new of a run gives it another place in the list."""
@@ -87,11 +87,23 @@ class RunTreeModel(QAbstractItemModel):
         self._sorting = Column(column), order is Qt.SortOrder.DescendingOrder
         self._rebuild()
 
+    def show_label(self, path: Path, label: RunLabel) -> None:
+        """Show the name and the note that a run has been given."""
+        row = self.rows.get(path)
+        if row is None or row.summary is None:
+            return
+        before = row.summary.name
+        summary = replace(row.summary, name=label.name, note=label.note)
+        # Without a stamp, so that the next scan reads it again.
+        self.take(Found(rows=(RunRow(path=path, stamp=(), summary=summary),)))
+        if label.name != before:
+            self.renamed.emit(path, label.name)
+
     def set_training(self, path: Path | None) -> None:
         """Show this run as running: the window knows it before its files say so."""
         before, self._training = self._training, path
         for changed in {before, path}:
-            self._say_changed(changed)
+            self._announce(changed)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -100,7 +112,7 @@ class RunTreeModel(QAbstractItemModel):
             for state, (name, colour) in ICONS.items()
         }
         for path in self._nodes:
-            self._say_changed(path)
+            self._announce(path)
 
     def _rebuild(self) -> None:
         self.beginResetModel()
@@ -131,7 +143,7 @@ class RunTreeModel(QAbstractItemModel):
         above = _parent_of(self.rows[path])
         return above if above in self.rows else None
 
-    def _say_changed(self, path: Path | None) -> None:
+    def _announce(self, path: Path | None) -> None:
         if path in self._nodes:
             self.dataChanged.emit(self.find(path), self.find(path, Column.PARENT))
 
@@ -212,31 +224,16 @@ class RunTreeModel(QAbstractItemModel):
     def setData(  # noqa: N802
         self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole
     ) -> bool:
-        """Give a run a name; an empty one takes it away."""
+        """Ask for another name of a run; it is shown once it is written. Empty removes it."""
         row = self._node(index).row if index.isValid() else None
         if row is None or row.summary is None or role != Qt.ItemDataRole.EditRole:
             return False
-        return self.set_notes(row, RunLabel(name=str(value).strip(), note=row.summary.note))
-
-    # --------------------------------------------------------------------------------------------
-
-    def set_notes(self, row: RunRow, notes: RunLabel) -> bool:
-        """Keep a name and a note with a run."""
-        assert row.summary is not None
-        if notes == RunLabel(name=row.summary.name, note=row.summary.note):
-            return False
-        try:
-            write_label(row.path, notes)
-        except OSError as problem:
-            reason = problem.strerror or problem
-            self.refused.emit(f"The note on {row.path.name} cannot be written: {reason}.")
-            return False
-        values = {name: getattr(row.summary, name) for name in RunSummary.__slots__}
-        summary = RunSummary(**(values | {"name": notes.name, "note": notes.note}))
-        self.take(Found(rows=(RunRow(path=row.path, stamp=(), summary=summary),)))
-        if notes.name != row.summary.name:
-            self.renamed.emit(row.path, notes.name)
+        name = str(value).strip()
+        if name != row.summary.name:
+            self.name_edited.emit(row.path, name)
         return True
+
+    # Questions of the list ----------------------------------------------------------------------
 
     def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:
         """Return a cell of a run, or an invalid index."""
@@ -248,7 +245,7 @@ class RunTreeModel(QAbstractItemModel):
         return [path for path, node in self._nodes.items() if node.children]
 
     def state(self, path: Path) -> str:
-        """Return what has become of a run, ``damaged`` if that cannot be read."""
+        """Return the state of a run, ``damaged`` if it cannot be read."""
         return self._state(self.rows[path])
 
     def searched(self) -> list[str]:
@@ -256,7 +253,7 @@ class RunTreeModel(QAbstractItemModel):
         return [self._searched(row) for row in self.rows.values()]
 
     def interrupted(self) -> list[Path]:
-        """Return the runs that neither ended nor live, those started last first."""
+        """Return the runs that neither ended nor are running, those started last first."""
         rows = [row for row in self.rows.values() if self._state(row) == RunStatus.INTERRUPTED]
         rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
         return [row.path for row in rows]

@@ -60,11 +60,11 @@ class RunController(QObject):
         )
 
     def resume(self, run: Path, steps: int | None = None) -> None:
-        """Go on with a run, perhaps to another last step. Ignored while another one lives."""
+        """Resume a run, perhaps with another last step. Ignored while another one lives."""
         self._begin(ResumedRun(run=run, steps=steps))
 
     def branch(self, checkpoint: Path, values: Mapping[str, Any], runs_dir: Path) -> None:
-        """Start a new run out of a checkpoint. Ignored while another one lives."""
+        """Start a new run from a checkpoint. Ignored while another one lives."""
         self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
 
     def _begin(self, job: Job) -> None:
@@ -91,7 +91,7 @@ class RunController(QObject):
             self._control.pause()
 
     def unpause(self) -> None:
-        """Let a paused run go on."""
+        """Let a paused run continue."""
         if self._control and self._state is SessionState.PAUSED:
             self._control.resume()
             self._set_state(SessionState.RUNNING)
@@ -108,7 +108,7 @@ class RunController(QObject):
             self._control.save()
 
     def end_now(self, patience_ms: int) -> None:
-        """Let the run save and end, and wait for that: the process is about to be gone."""
+        """Let the run save and end, and wait for it: the process is about to end."""
         thread, control = self._thread, self._control
         if thread is not None and control is not None and thread is not QThread.currentThread():
             control.stop()

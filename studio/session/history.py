@@ -1,126 +1,70 @@
-"""A run as its files tell it: curves, changes and how it ended, read beside the window."""
+"""Reads a run from its files, in the background: curves, changes and how it ended."""
 
 import contextlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from studio.session.series import Numbers, Series
+from studio.session.agents import SavedAgents, read_agents
+from studio.session.curves import EVALUATIONS, RunCurves
+from studio.session.journal import JournalEntry, RunJournal
+from studio.session.record import RunRecord
+from studio.session.series import Numbers
 from td3core.checkpoint import read_header
-from td3core.config import Tunables, specs
+from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.tables import read_numbers, read_table
-from td3core.system.regular_files import exists, open_regular
+from td3core.system.regular_files import exists
 
 Stopped = Callable[[], bool]
 
-SMOOTHED_EPISODES = 20
-EPISODES = ("env_steps", "return", "smoothed", "length")
-EVALUATIONS = ("env_steps", "mean", "std", "success")
-_DONE = {
-    "pause": "paused",
-    "save": "saved by hand",
-    "stop": "stopped",
-    "resume": "resumed",
-    "branch": "branched",
-}
-_TAIL_BYTES = 8192
 _ENDINGS = {"finished": "finished", "stopped": "user", "failed": "failed"}
-
-
-@dataclass(slots=True)
-class RunCurves:
-    """The three series of a run."""
-
-    episodes: Series = field(default_factory=lambda: Series(EPISODES))
-    training: Series = field(default_factory=lambda: Series(TRAINING_COLUMNS))
-    evaluations: Series = field(default_factory=lambda: Series(EVALUATIONS))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedChange:
-    """A live change on record; ``time`` is in seconds since 1970, NaN if unknown."""
-
-    env_steps: int
-    name: str
-    old: float
-    new: float
-    time: float
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """What a person did to a run besides changing its settings; ``time`` is as in the journal."""
-
-    env_steps: int
-    event: str
-    time: str
-
-    @property
-    def text(self) -> str:
-        """What was done, in words."""
-        return f"{_DONE.get(self.event, self.event)} at step {self.env_steps:,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHistory:
-    """All that is shown of a run that is opened."""
+    """A run as its files describe it."""
 
-    run: RunDirectory
-    summary: RunSummary
-    curves: RunCurves
-    past: RunCurves
-    """The run's ancestors, each up to the step it was branched at; empty without any."""
-    changes: tuple[RecordedChange, ...]
-    notes: tuple[JournalEntry, ...]
-    reward_threshold: float | None
-    progress: events.Progress
-    outcome: events.Ended | events.Failed | None
-    """None for a run that was interrupted."""
+    record: RunRecord
+    agents: SavedAgents
 
 
-def read_history(path: Path, smoothed: int, stopped: Stopped) -> RunHistory:
-    """Read a run and the past it was branched from.
+def read_history(path: Path, stopped: Stopped) -> RunHistory:
+    """Read a run, and the curves of the runs it was branched from.
 
     Args:
         path: the run's folder.
-        smoothed: episodes in the running mean of the returns.
         stopped: asked now and then; True ends the reading early.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
     """
     run = RunDirectory.open(path)
-    curves, past = RunCurves(), RunCurves()
-    for ancestor, last_step in lineage(run):
-        _read_curves(past, ancestor.path, smoothed, stopped, last_step)
-    _read_curves(curves, path, smoothed, stopped)
-    changes = tuple(_changes(run))
     summary = summarise(run)
-    progress = _progress(run, summary, curves, changes)
-    return RunHistory(
-        run=run,
-        summary=summary,
-        curves=curves,
-        past=past,
-        changes=changes,
-        notes=journal_entries(run.journal()),
+    record = RunRecord(
+        run=path,
+        config=run.config,
+        name=summary.name,
         reward_threshold=_threshold(run),
-        progress=progress,
-        outcome=_outcome(run, summary, progress),
     )
+    for ancestor, last_step in lineage(run):
+        _read_curves(record.parent_curves, ancestor.path, stopped, last_step)
+    _read_curves(record.curves, path, stopped)
+    _read_journal(record.journal, run)
+    record.progress = _progress(run, summary, record)
+    record.outcome = _outcome(run, summary, record.progress)
+    return RunHistory(record=record, agents=read_agents(run))
 
 
-def read_parent_curves(checkpoint: Path, smoothed: int, stopped: Stopped) -> RunCurves:
+def read_parent_curves(checkpoint: Path, stopped: Stopped) -> RunCurves:
     """Read what came before a checkpoint: the curves of its run and of that one's ancestors.
 
     Empty if the checkpoint does not lie in a run.
@@ -128,42 +72,14 @@ def read_parent_curves(checkpoint: Path, smoothed: int, stopped: Stopped) -> Run
     Raises:
         RequestError: the checkpoint cannot be read.
     """
-    reached, past = read_header(checkpoint).counters.env_steps, RunCurves()
+    reached, curves = read_header(checkpoint).counters.env_steps, RunCurves()
     try:
         run = RunDirectory.open(checkpoint.parent.parent)
     except RequestError:
-        return past
+        return curves
     for ancestor, last_step in (*lineage(run), (run, reached)):
-        _read_curves(past, ancestor.path, smoothed, stopped, min(last_step, reached))
-    return past
-
-
-def journal_entries(entries: Iterable[dict[str, Any]]) -> tuple[JournalEntry, ...]:
-    """Return the lines of a journal that are no changes of settings."""
-    return tuple(
-        JournalEntry(entry["step"], entry["event"], str(entry.get("time")))
-        for entry in entries
-        if "field" not in entry
-    )
-
-
-def latest_entries(run: Path) -> tuple[JournalEntry, ...]:
-    """Return what was noted last in a run's journal, reading its end only."""
-    try:
-        with open_regular(run / "journal.jsonl") as file:
-            file.seek(max(file.seek(0, 2) - _TAIL_BYTES, 0))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return ()
-    return journal_entries(entry for entry in map(journal.parse, text.split("\n")) if entry)
-
-
-def _threshold(run: RunDirectory) -> float | None:
-    """Return the return from which the run's environment counts as solved, if a file says so."""
-    for path in (run.last, run.best):
-        with contextlib.suppress(RequestError):
-            return read_header(path).env.reward_threshold
-    return None
+        _read_curves(curves, ancestor.path, stopped, min(last_step, reached))
+    return curves
 
 
 def lineage(run: RunDirectory) -> list[tuple[RunDirectory, int]]:
@@ -182,32 +98,35 @@ def lineage(run: RunDirectory) -> list[tuple[RunDirectory, int]]:
     return found[::-1]
 
 
+# Tables -----------------------------------------------------------------------------------------
+
+
 def _read_curves(
-    curves: RunCurves, path: Path, smoothed: int, stopped: Stopped, last_step: float = np.inf
+    curves: RunCurves, path: Path, stopped: Stopped, last_step: float = np.inf
 ) -> None:
-    """Append what a run's tables hold, up to a step."""
+    """Add what a run's tables hold, up to a step."""
 
     def read(name: str, columns: tuple[str, ...]) -> Numbers:
         rows = _rising(read_numbers(path / f"{name}.csv", columns, stopped))
         return rows[rows[:, 0] <= last_step]
 
-    curves.training.append(read("training", TRAINING_COLUMNS))
-    evaluations = read("evaluations", EVALUATIONS[:-1])
-    success = _success_rates(path / "evaluations.csv")
-    rates = [success.get(int(step), np.nan) for step in evaluations[:, 0]]
-    curves.evaluations.append(np.column_stack((evaluations, rates)))
-    episodes = read("episodes", ("env_steps", "return", "length"))
-    smooth = _running_mean(episodes[:, 1], smoothed)
-    curves.episodes.append(np.column_stack((episodes[:, :2], smooth, episodes[:, 2])))
+    curves.add_training(read("training", TRAINING_COLUMNS))
+    curves.add_episodes(read("episodes", ("env_steps", "return", "length")))
+    evaluations = _rising(_evaluations(path / "evaluations.csv"))
+    curves.add_evaluations(evaluations[evaluations[:, 0] <= last_step])
 
 
-def _success_rates(path: Path) -> dict[int, float]:
-    """Return the share of episodes that reached the threshold, by step, where there is one."""
-    found: dict[int, float] = {}
-    for row in read_table(path):
-        with contextlib.suppress(KeyError, ValueError):
-            found[int(row["env_steps"])] = float(row["success"])
-    return found
+def _evaluations(path: Path) -> Numbers:
+    """Read the evaluations, shape (n, len(EVALUATIONS)); what is missing or empty is NaN."""
+    rows = [[_number(row.get(name)) for name in EVALUATIONS] for row in read_table(path)]
+    return np.array(rows, dtype=np.float64).reshape(-1, len(EVALUATIONS))
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text) if text else float("nan")
+    except ValueError:
+        return float("nan")
 
 
 def _rising(rows: Numbers) -> Numbers:
@@ -223,54 +142,59 @@ def _rising(rows: Numbers) -> Numbers:
     return rows[keep]
 
 
-def _running_mean(values: Numbers, count: int) -> Numbers:
-    """Return the mean of each value and up to ``count - 1`` before it."""
-    sums = np.concatenate(([0.0], np.cumsum(values)))
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(ends - count, 0)
-    means: Numbers = (sums[ends] - sums[starts]) / (ends - starts)
-    return means
+# Records ----------------------------------------------------------------------------------------
 
 
-def _changes(run: RunDirectory) -> list[RecordedChange]:
-    known = {name for name, _ in specs(Tunables)}
-    found = []
-    for entry in run.journal():
-        try:
-            values: dict[str, Any] = {key: float(entry[key]) for key in ("old", "new")}
-            step, name = int(entry["step"]), str(entry["field"])
-        except (KeyError, TypeError, ValueError, OverflowError):
+def _threshold(run: RunDirectory) -> float | None:
+    """Return the return from which the run's environment counts as solved, if a file says so."""
+    for path in (run.last, run.best):
+        with contextlib.suppress(RequestError):
+            return read_header(path).env.reward_threshold
+    return None
+
+
+def _read_journal(journal: RunJournal, run: RunDirectory) -> None:
+    """Add the lines of a run's journal."""
+    for line in run.journal():
+        if "field" not in line:
+            journal.add_entry(JournalEntry(line["step"], line["event"], str(line.get("time"))))
             continue
-        if name in known:
-            time = _seconds(entry.get("time"))
-            found.append(RecordedChange(env_steps=step, name=name, time=time, **values))
-    return found
+        with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
+            journal.add_change(
+                line["step"],
+                line["field"],
+                _live_value(line["field"], line["old"]),
+                _live_value(line["field"], line["new"]),
+                time=_seconds(line.get("time")),
+            )
 
 
-def _seconds(time: object) -> float:
+def _live_value(name: str, value: Any) -> Any:
+    """Return the value of a live setting in the setting's own type.
+
+    Raises:
+        RequestError: the setting cannot have this value.
+    """
+    return getattr(Tunables(**{name: value}), name)
+
+
+def _seconds(time: Any) -> float:
     try:
         return datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):
         return float("nan")
 
 
-def _progress(
-    run: RunDirectory, summary: RunSummary, curves: RunCurves, changes: tuple[RecordedChange, ...]
-) -> events.Progress:
-    tunables = run.first_tunables
-    for change in changes:
-        kind = type(getattr(tunables, change.name))
-        try:
-            tunables = replace(tunables, **{change.name: kind(change.new)})
-        except (RequestError, ValueError, OverflowError):
-            continue
-    updates = curves.training.column("updates")
+def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> events.Progress:
+    """Return where the run stands, as its last report would."""
+    tunables = _last_tunables(run.first_tunables, record.journal)
+    updates, episodes = record.curves.training.column("updates"), record.curves.episodes
     warm = summary.env_steps <= run.config.learning_starts
     return events.Progress(
         phase=events.Phase.WARM_UP if warm else events.Phase.LEARNING,
         env_steps=summary.env_steps,
         updates=int(updates[-1]) if len(updates) and np.isfinite(updates[-1]) else 0,
-        episodes=len(curves.episodes) * curves.episodes.rows_each,
+        episodes=len(episodes) * episodes.rows_each,
         steps_per_s=summary.env_steps / summary.wall_s if summary.wall_s else 0.0,
         wall_s=summary.wall_s,
         exploration_noise=tunables.exploration_noise,
@@ -278,6 +202,14 @@ def _progress(
         tunables=tunables,
         training=np.empty((0, len(TRAINING_COLUMNS))),
     )
+
+
+def _last_tunables(first: Tunables, journal: RunJournal) -> Tunables:
+    tunables = first
+    for marker in journal.markers:
+        with contextlib.suppress(RequestError):
+            tunables = replace(tunables, **{marker.name: marker.new})
+    return tunables
 
 
 def _outcome(

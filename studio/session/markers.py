@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from studio.formatting import format_value
 from td3core.config import Tunables, spec
 
 
@@ -15,12 +16,14 @@ class Marker:
     old: Any
     new: Any
     changed_at: float
+    """In seconds since 1970; NaN if that is unknown."""
     scheduled: bool = False
-    """True if nobody made it just now: it was made before, and is made again at its step."""
+    """True if a schedule made it: the changes of another run, or a resumed run's own."""
 
     @property
     def text(self) -> str:
         """The change in words, for instance ``τ 0.005 → 0.01``."""
         known = spec(Tunables, self.name)
         again = " (scheduled)" if self.scheduled else ""
-        return f"{known.symbol or known.label} {self.old:g} → {self.new:g}{again}"
+        change = f"{format_value(self.old)} → {format_value(self.new)}"
+        return f"{known.symbol or known.label} {change}{again}"

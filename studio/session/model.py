@@ -1,36 +1,24 @@
-"""Folds what a run says into what is shown. Owns all shown data; knows no widgets."""
+"""Folds what a run reports into what is shown. Owns all shown data; knows no widgets."""
 
-import math
 import time
-from collections import deque
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.session.history import (
-    EPISODES,
-    EVALUATIONS,
-    SMOOTHED_EPISODES,
-    JournalEntry,
-    RunCurves,
-    RunHistory,
-    latest_entries,
-)
+from studio.session.curves import RunCurves
+from studio.session.history import RunHistory
+from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
+from studio.session.record import RunRecord
 from studio.session.series import Series
 from td3core.config import RunConfig
-from td3core.protocol import events
-from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol import events, wording
 
-SAME_GESTURE_S = 1.5
-"""Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
 _SETTLED_MS = 600
 
 
 class RunModel(QObject):
-    """Everything the window shows of the current run."""
+    """Everything the window shows of the current run. Reads no file."""
 
     run_started = Signal(object)
     run_opened = Signal(object)
@@ -44,61 +32,111 @@ class RunModel(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._record = RunRecord()
+        self._training = False
+        self._parent_curves: RunCurves | None = None
+        """Of the branch that is about to start."""
+        self._early: list[events.Noted] = []
+        """Reported by the run that is about to start."""
+        self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
         self._gesture.setInterval(_SETTLED_MS)
-        self._gesture.timeout.connect(self._say_changes)
-        self._awaited_past: RunCurves | None = None
-        self._reset()
+        self._gesture.timeout.connect(self._log_changes)
 
-    def _reset(self) -> None:
-        self.run: Path | None = None
-        self.config: RunConfig | None = None
-        self.device = ""
-        self.progress: events.Progress | None = None
-        self.episodes = Series(EPISODES)
-        self.training = Series(TRAINING_COLUMNS)
-        self.evaluations = Series(EVALUATIONS)
-        self.reward_threshold: float | None = None
-        self.past: RunCurves | None = None
-        """What the run was branched from, if that is known."""
-        self.markers: list[Marker] = []
-        self.notes: list[JournalEntry] = []
-        self._revision = 0
-        self.outcome: events.Ended | events.Failed | None = None
-        self._unsaid: dict[int, Marker] = {}
-        self._recent: deque[float] = deque(maxlen=SMOOTHED_EPISODES)
+    # What is shown ------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run on show."""
+        return self._record.run
+
+    @property
+    def config(self) -> RunConfig | None:
+        """The settings of the run on show."""
+        return self._record.config
+
+    @property
+    def title(self) -> str:
+        """What the user calls the run on show, else the name of its folder."""
+        return self._record.title
+
+    @property
+    def device(self) -> str:
+        """Where the run computes; empty for a run that was opened."""
+        return self._record.device
+
+    @property
+    def reward_threshold(self) -> float | None:
+        """The return from which the environment counts as solved, if it names one."""
+        return self._record.reward_threshold
+
+    @property
+    def progress(self) -> events.Progress | None:
+        """Where the run stands; None before its first report."""
+        return self._record.progress
+
+    @property
+    def outcome(self) -> events.Ended | events.Failed | None:
+        """How the run ended, if it has."""
+        return self._record.outcome
+
+    @property
+    def episodes(self) -> Series:
+        """Training episodes, see :data:`~studio.session.curves.EPISODES`."""
+        return self._record.curves.episodes
+
+    @property
+    def training(self) -> Series:
+        """Training statistics, see X_COLUMNS`."""
+        return self._record.curves.training
+
+    @property
+    def evaluations(self) -> Series:
+        """Evaluations, see :data:`~studio.session.curves.EVALUATIONS`."""
+        return self._record.curves.evaluations
+
+    @property
+    def parent_curves(self) -> RunCurves:
+        """The curves of what the run was branched from; empty without any."""
+        return self._record.parent_curves
+
+    @property
+    def markers(self) -> list[Marker]:
+        """Live changes."""
+        return self._record.journal.markers
+
+    @property
+    def journal_entries(self) -> list[JournalEntry]:
+        """What was done to the run besides changing its settings."""
+        return self._record.journal.entries
 
     @property
     def seconds_left(self) -> float | None:
         """Time to the last step at the present speed, if that can be told."""
-        now = self.progress
-        if now is None or self.config is None or now.steps_per_s <= 0:
-            return None
-        # The warm-up is far faster than learning and says nothing of what is to come.
-        if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
-            return None
-        return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
+        return self._record.seconds_left
 
-    def show_recorded(self, recorded: RunHistory) -> None:
-        """Show a run as its files tell it, in place of the one on show."""
-        self._reset()
-        self.run, self.config = recorded.run.path, recorded.run.config
-        curves = recorded.curves
-        self.episodes, self.training = curves.episodes, curves.training
-        self.evaluations, self.past = curves.evaluations, recorded.past
-        self.progress, self.outcome = recorded.progress, recorded.outcome
-        self.reward_threshold = recorded.reward_threshold
-        self.notes.extend(recorded.notes)
-        for change in recorded.changes:
-            self._add_marker(change.env_steps, change.name, change.old, change.new, change.time)
-        self._say("info", f"Opened {recorded.run.path.name}")
-        self.run_opened.emit(recorded)
+    # What changes it ----------------------------------------------------------------------------
+
+    @Slot(object)
+    def open(self, history: RunHistory) -> None:
+        """Show a run that was read from its files, in place of the one on show."""
+        self._show(history.record)
+        self._log("info", f"Opened {history.record.title}")
+        self.run_opened.emit(history)
         self.curves_changed.emit()
 
-    def expect_branch(self, past: RunCurves) -> None:
-        """Take what came before the branch that is about to begin, to be shown dimmed."""
-        self._awaited_past = past
+    def _show(self, record: RunRecord) -> None:
+        self._record = record
+        self._unlogged.clear()
+
+    def rename(self, name: str) -> None:
+        """Take the name that the user has given the run on show."""
+        self._record.name = name
+
+    def expect_branch(self, parent_curves: RunCurves) -> None:
+        """Take what came before the branch that is about to start, to be shown dimmed."""
+        self._parent_curves = parent_curves
 
     @Slot(object)
     def handle(self, event: object) -> None:
@@ -111,128 +149,88 @@ class RunModel(QObject):
             case events.Evaluated():
                 self._on_evaluated(event)
             case events.Saved():
-                self._say("info", f"Saved {event.path.name}", event.env_steps)
-                self._look_for_notes()
+                self._log("info", f"Saved {event.path.name}", event.env_steps)
                 self.checkpoint_saved.emit(event)
             case events.Tuned():
                 self._on_tuned(event)
+            case events.Noted():
+                self._on_noted(event)
             case events.Warned():
-                self._say("warning", event.message, event.env_steps)
+                self._log("warning", event.message, event.env_steps)
             case events.Ended():
-                word = "finished" if event.stopped == "finished" else "stopped and saved"
-                self._say("info", f"Run {word} after {event.wall_s:.0f} s", event.env_steps)
+                text = f"Run {wording.ending(event)} after {event.wall_s:.0f} s"
+                self._log("info", text, event.env_steps)
                 self._end(event)
             case events.Failed():
-                self._say("error", event.message)
+                self._log("error", event.message)
                 self._end(event)
 
-    def _end(self, event: events.Ended | events.Failed) -> None:
-        self.outcome, self._awaited_past = event, None
-        self._look_for_notes()
-        self.run_ended.emit(event)
-
     def _on_started(self, event: events.Started) -> None:
-        if event.run == self.run:
-            self._go_on_from(event.env_steps)
-        else:
-            past = self._awaited_past if event.env_steps else None
-            self._reset()
-            self.past = past
-        self._awaited_past = None
-        self.run, self.config = event.run, event.config
-        self.device = f"{event.device} × {event.threads}"
-        self.reward_threshold = event.reward_threshold
-        how = f"{self.device}, matrix products by {event.products}"
-        word = f"Went on at step {event.env_steps:,} with" if event.env_steps else "Started"
-        self._say("info", f"{word} {event.run.name} on {how}")
-        if event.repeats:
-            self._say("info", event.repeats, event.env_steps)
-        self._look_for_notes()
+        resumed = event.run == self.run
+        if not resumed:
+            parent_curves = self._parent_curves if event.env_steps else None
+            self._show(RunRecord(parent_curves=parent_curves or RunCurves()))
+        self._record.start(event)
+        for early in self._early:
+            self._record.add_entry(early)
+        self._training, self._parent_curves = True, None
+        self._early.clear()
+        self._log("info", _start_in_words(event, resumed=resumed))
+        if event.repeated_steps:
+            self._log("info", wording.repeated_steps(event), event.env_steps)
         self.run_started.emit(event)
         self.curves_changed.emit()
 
-    def _go_on_from(self, env_steps: int) -> None:
-        """Keep what is shown of the run up to a step; what came after it did not happen."""
-        for series in (self.episodes, self.training, self.evaluations):
-            series.keep_to(env_steps)
-        self.markers = [each for each in self.markers if each.env_steps <= env_steps]
-        self.notes = [each for each in self.notes if each.env_steps <= env_steps]
-        self._recent.clear()
-        self._recent.extend(map(float, self.episodes.column("return")[-SMOOTHED_EPISODES:]))
-        self._revision, self.outcome = 0, None
-        if self.progress is not None:
-            self.progress = replace(self.progress, env_steps=env_steps)
-
-    def _look_for_notes(self) -> None:
-        """Take in what was written down of pauses and the like since the last look."""
-        if self.run is not None:
-            known = set(self.notes)
-            self.notes += [each for each in latest_entries(self.run) if each not in known]
-
     def _on_progress(self, event: events.Progress) -> None:
-        before, self.progress = self.progress, event
-        if event.phase is events.Phase.PAUSED and (before is None or before.phase != event.phase):
-            self._look_for_notes()
-            self.curves_changed.emit()
-        if len(event.training):
-            self.training.append(event.training)
-        for ended in event.ended:
-            self._recent.append(ended.episode_return)
-            smoothed = sum(self._recent) / len(self._recent)
-            row = (ended.env_steps, ended.episode_return, smoothed, ended.length)
-            self.episodes.append(row)
+        self._record.add_progress(event)
         self.status_changed.emit()
         if len(event.training) or event.ended:
             self.curves_changed.emit()
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
-        success = math.nan if event.success is None else event.success
-        self.evaluations.append((event.env_steps, event.mean, event.std, success))
-        best = ", best so far" if event.is_best else ""
-        reach = ""
-        if event.success is not None:
-            reach = f", {event.success:.0%} reach {event.reward_threshold:g}"
-        text = f"Evaluation: {event.mean:.1f} ± {event.std:.1f}{reach}{best}"
-        self._say("info", text, event.env_steps)
+        self._record.add_evaluation(event)
+        parts = [f"Evaluation: {event.mean:.1f} ± {event.std:.1f}", wording.success(event)]
+        parts.append("best so far" if event.is_best else "")
+        self._log("info", ", ".join(filter(None, parts)), event.env_steps)
         self.evaluated.emit(event)
         self.curves_changed.emit()
 
     def _on_tuned(self, event: events.Tuned) -> None:
-        # What is asked for now has a revision of its own.
-        scheduled, self._revision = event.revision == self._revision, event.revision
-        for change in event.changes:
-            self._mark(event.env_steps, *change, scheduled=scheduled)
+        for marker in self._record.add_changes(event, time.time()):
+            # Logged once the hand rests: a drag is one change, not a hundred lines.
+            self._unlogged[id(marker)] = marker
+            self._gesture.start()
         self.tuned.emit(event)
         self.curves_changed.emit()
 
-    def _mark(self, env_steps: int, name: str, old: Any, new: Any, *, scheduled: bool) -> None:
-        """Add a marker; the many small changes of one drag of a slider are one marker."""
-        now = -math.inf if scheduled else time.time()
-        last = self._add_marker(env_steps, name, old, new, now)
-        last.scheduled = scheduled
-        # Said once the hand rests: a drag is one change, not a hundred lines.
-        self._unsaid[id(last)] = last
-        self._gesture.start()
+    def _on_noted(self, event: events.Noted) -> None:
+        if not self._training:
+            self._early.append(event)
+            return
+        self._record.add_entry(event)
+        self.curves_changed.emit()
 
-    def _add_marker(self, env_steps: int, name: str, old: Any, new: Any, now: float) -> Marker:
-        last = next((m for m in reversed(self.markers) if m.name == name), None)
-        same = last is not None and 0 <= now - last.changed_at < SAME_GESTURE_S
-        # A way back is a change of its own, or both would look as if nothing had been changed.
-        if last is not None and same and new != last.old:
-            last.env_steps, last.new, last.changed_at = env_steps, new, now
-        elif last is not None and (last.env_steps, last.old, last.new) == (env_steps, old, new):
-            return last  # On record already: a run that goes on makes it again.
-        else:
-            last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=now)
-            self.markers.append(last)
-        return last
+    def _end(self, event: events.Ended | events.Failed) -> None:
+        self._record.outcome = event
+        self._training, self._parent_curves = False, None
+        self._early.clear()
+        self.run_ended.emit(event)
+
+    # The log ------------------------------------------------------------------------------------
 
     @Slot()
-    def _say_changes(self) -> None:
-        for marker in self._unsaid.values():
-            self._say("change", marker.text, marker.env_steps)
-        self._unsaid.clear()
+    def _log_changes(self) -> None:
+        for marker in self._unlogged.values():
+            self._log("change", marker.text, marker.env_steps)
+        self._unlogged.clear()
 
-    def _say(self, level: str, text: str, env_steps: int | None = None) -> None:
+    def _log(self, level: str, text: str, env_steps: int | None = None) -> None:
         step = "" if env_steps is None else f"step {env_steps:,}: "
         self.message_added.emit(level, step + text)
+
+
+def _start_in_words(event: events.Started, *, resumed: bool) -> str:
+    done = "Resumed" if resumed else "Started"
+    step = f" at step {event.env_steps:,}" if event.env_steps else ""
+    where = f"{event.device} × {event.threads}"
+    return f"{done} {event.run.name}{step} on {where}, computed with {event.products}"

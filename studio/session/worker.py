@@ -31,7 +31,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
-    """A run that goes on where it was left; ``steps`` is its new length, if it gets one."""
+    """A run that is resumed; ``steps`` is its new length, if it gets one."""
 
     run: Path
     steps: int | None = None
@@ -39,7 +39,7 @@ class ResumedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A new run with all that a checkpoint holds, but for these settings."""
+    """A new run from a checkpoint, with some settings changed."""
 
     checkpoint: Path
     values: Mapping[str, Any]
@@ -50,7 +50,7 @@ Job = NewRun | ResumedRun | Branch
 
 
 class Worker(QObject):
-    """Runs one training from start to end; re-emits what it says."""
+    """Runs one training from start to end; re-emits its events."""
 
     event_reported = Signal(object)
     finished = Signal()

@@ -1,59 +1,72 @@
-"""Says in the form what a run will take on disk, and warns where there is no room for it."""
+"""Shows how much disk space a run will take, and warns if there is not enough."""
 
 from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
+from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig
 from td3core.runs import disk_usage
 
 
 class DiskLabel(QLabel):
-    """A sentence or two; in the colour of warnings once the room is short."""
+    """A sentence or two, in the warning colour if space is short."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._estimate, self._needed = "", 0
+        self._free: int | None = None
+        """Free bytes in the folder of the runs, as last read."""
+        self._reader = BackgroundReader("free-space", self)
         self.setObjectName("setup_disk")
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setToolTip(
-            "At the end of the run. The replay buffer is what lets a run go on exactly where it"
-            " was; Advanced has the settings that make this less."
+            "Disk space at the end of the run. The replay buffer makes exact resuming possible."
+            " The settings under Advanced can reduce both."
         )
-        self.show_nothing()
+        self.clear_estimate()
 
-    def show_nothing(self) -> None:
-        """Say nothing of a run that cannot be started like this."""
+    def clear_estimate(self) -> None:
+        """Show nothing: the settings are invalid or the environment is unknown."""
+        self._reader.cancel()
         self.hide()
 
-    def show_run(
-        self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path | None
-    ) -> None:
-        """Say what a run takes; ``sizes`` are its numbers of observations and actions."""
+    def show_estimate(self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path) -> None:
+        """Show what a run takes; ``sizes`` are its observation and action dimensions."""
         if sizes is None:
-            self.show_nothing()
+            self.clear_estimate()
             return
-        memory = disk_usage.buffer_bytes(config, *sizes)
-        one, count = (
-            disk_usage.checkpoint_bytes(config, *sizes),
-            disk_usage.checkpoint_count(config),
-        )
+        buffer = disk_usage.buffer_bytes(config, *sizes)
+        count = disk_usage.checkpoint_count(config)
+        total = count * disk_usage.checkpoint_bytes(config, *sizes)
         agents = (
             "1\N{NO-BREAK SPACE}checkpoint"
             if count == 1
             else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
         )
-        text = (
-            f"On disk: replay buffer {_amount(memory) if memory else '0'},"
-            f" {agents} {_amount(one * count)}."
+        self._needed = buffer + total
+        self._estimate = (
+            f"On disk: replay buffer {_amount(buffer) if buffer else '0'},"
+            f" {agents} {_amount(total)}."
         )
-        free = disk_usage.free_bytes(folder) if folder is not None else None
-        short = False
-        if free is not None and free < memory + one * count:
-            short = True
-            text += f" Only {_amount(free)} are free there."
-        self.setText(text)
+        self._update()
+        self._reader.read(lambda _: disk_usage.free_bytes(folder), self._take_free)
+
+    def shutdown(self) -> None:
+        """Stop looking at the disk."""
+        self._reader.stop()
+
+    def _take_free(self, free: int | None) -> None:
+        if free != self._free:
+            self._free = free
+            self._update()
+
+    def _update(self) -> None:
+        short = self._free is not None and self._free < self._needed
+        warning = f" Only {_amount(self._free or 0)} free." if short else ""
+        self.setText(self._estimate + warning)
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)
@@ -61,5 +74,5 @@ class DiskLabel(QLabel):
 
 
 def _amount(count: int) -> str:
-    """Say so many bytes; number and unit stay on one line."""
+    """Format a size in bytes so that number and unit stay on one line."""
     return formatting.format_size(count).replace(" ", "\N{NO-BREAK SPACE}")

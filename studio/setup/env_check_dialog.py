@@ -1,4 +1,4 @@
-"""What came of trying an environment, to be read and copied."""
+"""The findings of an environment check, to read and copy."""
 
 from html import escape
 from typing import Any
@@ -22,7 +22,7 @@ _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
 
 
 class EnvCheckDialog(QDialog):
-    """Findings as a list, the serious ones first."""
+    """Lists the findings, most serious first."""
 
     dismissed = Signal()
 
@@ -39,7 +39,7 @@ class EnvCheckDialog(QDialog):
         self._summary.setObjectName("env_check_summary")
         self._summary.setWordWrap(True)
         self._busy = QProgressBar()
-        self._busy.setAccessibleName("The environment is being tried")
+        self._busy.setAccessibleName("Checking the environment")
         self._busy.setTextVisible(False)
         self._busy.setRange(0, 0)
         self._view = QTextBrowser()
@@ -59,16 +59,16 @@ class EnvCheckDialog(QDialog):
         return f"{self._summary.text()}\n{self._view.toPlainText()}"
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         self._theme = theme
         if self._answer is not None:
             self.show_answer(self._answer)
 
     def show_waiting(self, env_id: str) -> None:
-        """Say that an environment is being tried."""
+        """Show that a check is in progress."""
         self._answer = None
         self._heading.setText(env_id)
-        self._summary.setText("Trying some random steps in a process of its own …")
+        self._summary.setText("Taking random steps in a separate process …")
         self._view.clear()
         self._busy.show()
 
@@ -82,12 +82,12 @@ class EnvCheckDialog(QDialog):
         self._view.setHtml(f"<table cellspacing='0'>{''.join(map(self._row, found))}</table>")
 
     def show_refusal(self, sentence: str) -> None:
-        """Show why the environment could not be tried at all."""
-        findings = [{"level": "error", "check": "making it", "message": sentence}]
+        """Show why the environment could not be checked at all."""
+        findings = [{"level": "error", "check": "creation", "message": sentence}]
         self.show_answer({"errors": 1, "warnings": 0, "findings": findings})
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Tell that nobody waits any more."""
+        """Announce that the result is no longer wanted."""
         super().hideEvent(event)
         self.dismissed.emit()
 
@@ -106,7 +106,7 @@ class EnvCheckDialog(QDialog):
 def _summary(answer: dict[str, Any]) -> str:
     errors, warnings = int(answer["errors"]), int(answer["warnings"])
     if errors:
-        return "It cannot be trained on as it is."
+        return "This environment cannot be used for training as it is."
     if warnings:
-        return "It can be trained on; what is marked is worth a look."
-    return "Nothing odd was found."
+        return "This environment can be used for training. Look at the warnings."
+    return "No problems found."

@@ -1,4 +1,4 @@
-"""Choosing an environment: a searchable list with what each one is like."""
+"""Choosing an environment: a searchable list with the properties of each."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -25,17 +25,17 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class Role(IntEnum):
-    """What a row of the list knows besides its name."""
+    """What a row of the list holds besides its name."""
 
     FACTS = Qt.ItemDataRole.UserRole + 1
     SEARCHED = Qt.ItemDataRole.UserRole + 2
-    """Name and group, so that the name of a simulator finds all it brings; empty for a heading."""
+    """Name and group, so that a simulator's name finds all its environments; empty for headings."""
 
 
-def facts_in_words(
+def describe_env(
     obs_dim: int, act_dim: int, max_episode_steps: int | None, reward_threshold: float | None
 ) -> str:
-    """Say what an environment is like, for instance "3 observations · 1 action · 200 steps"."""
+    """Describe an environment, for instance "3 observations · 1 action · 200 steps"."""
     parts = [
         f"{obs_dim} observation{'s' * (obs_dim != 1)}",
         f"{act_dim} action{'s' * (act_dim != 1)}",
@@ -47,23 +47,23 @@ def facts_in_words(
 
 
 def facts_of(known: KnownEnv) -> str:
-    """Say what a known environment is like, or what is missing for its use."""
+    """Describe a known environment, or how to install it."""
     if not known.installed:
         return f"Not installed: pip install '{known.package}'"
-    return facts_in_words(
+    return describe_env(
         known.obs_dim, known.act_dim, known.max_episode_steps, known.reward_threshold
     )
 
 
 class EnvPicker(QComboBox):
-    """An editable list of environments by group. Any other name may be typed as well."""
+    """An editable list of environments by group. Any other name can be typed as well."""
 
-    wanted = Signal()
-    """The list is about to be seen."""
+    opening = Signal()
+    """The user is about to see the list."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._learnt: dict[str, str] = {}
+        self._described: dict[str, str] = {}
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxVisibleItems(_ROWS)
@@ -80,23 +80,23 @@ class EnvPicker(QComboBox):
         self.setCompleter(completer)
         editor = self.lineEdit()
         assert editor is not None
-        editor.textEdited.connect(lambda _: self.wanted.emit())
+        editor.textEdited.connect(lambda _: self.opening.emit())
         self._fill((), ())
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
-        """List environments beyond the known ones; the text in the field stays."""
+        """List environments besides the known ones; the text in the field stays."""
         text, editor = self.currentText(), self.lineEdit()
         assert editor is not None
-        place = editor.cursorPosition()
+        position = editor.cursorPosition()
         blocked = self.blockSignals(True)
         self._fill(own, others)
         self.setCurrentText(text)
-        editor.setCursorPosition(place)
+        editor.setCursorPosition(position)
         self.blockSignals(blocked)
 
     def showPopup(self) -> None:  # noqa: N802
         """Open the list at the environment named in the field."""
-        self.wanted.emit()
+        self.opening.emit()
         row = self.findText(self.currentText(), Qt.MatchFlag.MatchExactly)
         # Without a row the field would be cleared.
         if row >= 0:
@@ -106,13 +106,13 @@ class EnvPicker(QComboBox):
         super().showPopup()
 
     def facts(self, env_id: str) -> str:
-        """Return what is known of an environment, in words; empty if nothing is."""
+        """Return the description of an environment, empty if there is none."""
         known = find_known(env_id)
-        return facts_of(known) if known else self._learnt.get(env_id, "")
+        return facts_of(known) if known else self._described.get(env_id, "")
 
-    def learn(self, env_id: str, facts: str) -> None:
-        """Show what has been found out about an environment that is not a known one."""
-        self._learnt[env_id] = facts
+    def add_facts(self, env_id: str, facts: str) -> None:
+        """Show the description of an environment that is not a known one."""
+        self._described[env_id] = facts
         row = self.findText(env_id, Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchCaseSensitive)
         if row >= 0:
             self.setItemData(row, facts, Role.FACTS)
@@ -129,7 +129,9 @@ class EnvPicker(QComboBox):
         for group, names in ((YOURS, own), (OTHERS, others)):
             fresh = [name for name in dict.fromkeys(names) if name not in shown]
             shown.update(fresh)
-            _append(model, group, [_row(name, group, self._learnt.get(name, "")) for name in fresh])
+            _append(
+                model, group, [_row(name, group, self._described.get(name, "")) for name in fresh]
+            )
 
 
 def _append(model: QStandardItemModel, group: str, rows: list[QStandardItem]) -> None:
@@ -152,7 +154,7 @@ def _row(env_id: str, group: str, facts: str, *, usable: bool = True) -> QStanda
 
 
 class _Completer(QCompleter):
-    """Finds what contains the text typed, in the name or in the group's."""
+    """Finds rows whose name or group contains the text."""
 
     def __init__(self, model: QStandardItemModel, parent: QWidget) -> None:
         super().__init__(model, parent)
@@ -163,12 +165,12 @@ class _Completer(QCompleter):
         self.setMaxVisibleItems(_ROWS)
 
     def pathFromIndex(self, index: Index) -> str:  # noqa: N802
-        """Put only the name into the field, not what was searched."""
+        """Complete to the name only, without the group."""
         return str(index.data(Qt.ItemDataRole.DisplayRole))
 
 
 class _TwoLines(QStyledItemDelegate):
-    """Draws a name and, muted below it, what the environment is like; groups as headings."""
+    """Draws a name with its description muted below it, and groups as headings."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw one row."""
@@ -200,13 +202,13 @@ class _TwoLines(QStyledItemDelegate):
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
-        """Leave room for one or two lines."""
+        """Return the size of one or two lines."""
         lines = 2 if index.data(Role.FACTS) else 1
         return QSize(_LIST_WIDTH - 30, lines * (option.fontMetrics.height() + 1) + 7)
 
 
 def _line(area: QRect, option: QStyleOptionViewItem, number: int | None) -> QRect:
-    """Return the place of the upper (0) or lower (1) line, or of the only one (None)."""
+    """Return the rectangle of the upper (0), lower (1) or only (None) line."""
     if number is None:
         return area
     height = option.fontMetrics.height() + 1

@@ -1,19 +1,19 @@
-"""Asks a process of its own about an environment: making one imports simulators and may hang."""
+"""Examines an environment in a separate process: creating one imports simulators and may hang."""
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.tasks.cli_process import CliProcess
 
-_PATIENCE_MS = 120_000
+_TIMEOUT_MS = 120_000
 
 
 class EnvQuery(QObject):
-    """One question at a time, answered by ``td3-studio check``; a new one drops the one before."""
+    """Runs ``td3-studio check`` once at a time; a new query cancels the one before."""
 
     answered = Signal(object)
-    """The object that ``check --json`` prints."""
+    """Carries the object that ``check --json`` prints."""
     refused = Signal(str)
-    """The sentence that says why there is no answer."""
+    """Carries a sentence that explains why there is no answer."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -23,16 +23,16 @@ class EnvQuery(QObject):
         self._command.not_started.connect(self._on_not_started)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(_PATIENCE_MS)
-        self._timer.timeout.connect(self._give_up)
+        self._timer.setInterval(_TIMEOUT_MS)
+        self._timer.timeout.connect(self._on_timeout)
 
     @property
     def busy(self) -> bool:
-        """True while an answer is waited for."""
+        """True until there is an answer."""
         return self._command.busy
 
     def ask(self, env_id: str, env_args: str, *, quick: bool) -> None:
-        """Begin to try an environment."""
+        """Start to examine an environment."""
         words = ["check", "--json", *(["--quick"] if quick else [])]
         if env_args.strip():
             words.append(f"--set=env_args={env_args}")
@@ -40,14 +40,14 @@ class EnvQuery(QObject):
         self._command.run([*words, "--", env_id])
 
     def cancel(self) -> None:
-        """Drop the question and end the process."""
+        """Cancel the query and end its process."""
         self._timer.stop()
         self._command.cancel()
 
     @Slot()
-    def _give_up(self) -> None:
+    def _on_timeout(self) -> None:
         self.cancel()
-        self.refused.emit(f"The environment gave no answer within {_PATIENCE_MS // 1000} s.")
+        self.refused.emit(f"The environment did not answer within {_TIMEOUT_MS // 1000} s.")
 
     @Slot(object)
     def _on_answered(self, answer: object) -> None:
@@ -55,11 +55,11 @@ class EnvQuery(QObject):
         self.answered.emit(answer)
 
     @Slot(str)
-    def _on_refused(self, said: str) -> None:
+    def _on_refused(self, sentence: str) -> None:
         self._timer.stop()
-        self.refused.emit(said or "The process that tried it ended without a word.")
+        self.refused.emit(sentence or "The check ended without an answer.")
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:
         self._timer.stop()
-        self.refused.emit(f"No process could be started to try it: {reason}.")
+        self.refused.emit(f"The check could not be started: {reason}.")

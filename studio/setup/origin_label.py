@@ -1,4 +1,4 @@
-"""Says in the form whose settings it shows, once a run was opened, and that they were changed."""
+"""Names the run whose settings the form shows, and whether they have been changed since."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
@@ -9,7 +9,7 @@ _NEW = "Train starts a new run with them."
 
 
 class OriginLabel(QLabel):
-    """Hidden while the settings are nobody's; ``values`` are all that the form says."""
+    """Hidden while the form does not show a run's settings; ``values`` are all of the form's."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class OriginLabel(QLabel):
         self.setObjectName("setup_origin")
         self.setProperty("role", "muted")
         self.setWordWrap(True)
-        # A run is called what a person called it.
+        # The user may have named the run anything.
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.hide()
@@ -30,28 +30,28 @@ class OriginLabel(QLabel):
         return bool(self._name)
 
     def show_run(self, name: str, values: object) -> None:
-        """Say that these are the settings of a run."""
+        """Note that these are the settings of a run."""
         self._name, self._values, self._changed = name, values, False
-        self._say()
+        self._refresh()
 
     def rename(self, name: str) -> None:
-        """Call the run something else."""
+        """Show another name for the run."""
         if self.shown:
             self._name = name
-            self._say()
+            self._refresh()
 
     def compare(self, values: object) -> None:
-        """Say whether what is on show now is still what the run had."""
+        """Show whether the form still holds the run's settings."""
         if self.shown and self._changed != (values != self._values):
             self._changed = not self._changed
-            self._say()
+            self._refresh()
 
     def forget(self) -> None:
-        """Say nothing more: the settings are no longer that run's."""
+        """Hide: the settings no longer belong to that run."""
         self._name, self._values = "", None
         self.hide()
 
-    def _say(self) -> None:
+    def _refresh(self) -> None:
         changed = ", with changes" if self._changed else ""
         self.setText(f"Settings of {breakable(shortened(self._name))}{changed}. {_NEW}")
         self.show()

@@ -1,4 +1,4 @@
-"""The button beside the presets: save, import, export, delete."""
+"""The menu next to the presets: save, import, export, delete."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,17 +16,16 @@ Settings = Callable[[], tuple[RunConfig, Tunables]]
 
 
 class PresetMenu(QToolButton):
-    """Keeps the settings on show as a preset of the user's own, and brings others in.
-
-    ``settings`` returns what is on show, ``chosen`` the name of the preset selected.
-    """
+    """Manages the user's own presets."""
 
     presets_changed = Signal(str)
+    """Names the new preset; empty if one was deleted."""
     refused = Signal(str)
 
     def __init__(
         self, settings: Settings, chosen: Callable[[], str], parent: QWidget | None = None
     ) -> None:
+        """Take ``settings``, which returns what to save, and ``chosen``, the selected preset."""
         super().__init__(parent)
         self._settings, self._chosen = settings, chosen
         self.setObjectName("preset_menu_button")
@@ -42,15 +41,15 @@ class PresetMenu(QToolButton):
         self.setMenu(menu)
 
     def save(self, name: str) -> None:
-        """Keep the settings on show under a name."""
+        """Save the current settings under a name."""
         self._attempt(lambda: save_preset(name, *self._settings()).name)
 
     def import_from(self, path: Path) -> None:
-        """Take in a preset file."""
+        """Import a preset file."""
         self._attempt(partial(self._import, path))
 
     def export_to(self, path: Path) -> None:
-        """Write the settings on show to a preset file."""
+        """Write the current settings to a preset file."""
         self._attempt(partial(self._export, path), changed=False)
 
     def _import(self, path: Path) -> str:
@@ -59,7 +58,7 @@ class PresetMenu(QToolButton):
         except (OSError, UnicodeDecodeError) as problem:
             raise RequestError(f"{path.name} cannot be read.") from problem
         if not preset.env:
-            raise RequestError(f"{path.name} is not for any environment.")
+            raise RequestError(f"{path.name} does not name an environment.")
         return save_preset(preset.name, *make_settings({**preset.values, "env": preset.env})).name
 
     def _export(self, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Work that takes too long for the window, done in a thread beside it."""
+"""Work that would hold up the window, done in a thread of its own."""
 
 import logging
 import threading
@@ -8,70 +8,87 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[Callable[[object], None], Callable[[], bool]], None]
-"""Called with ``say``, which hands something to the window, and ``stopped``, to be asked often."""
+Report = Callable[[object], None]
+"""Hands a value to the window."""
+Stopped = Callable[[], bool]
+"""To be asked often; True means that nobody waits for the work any more."""
+Work = Callable[[Report, Stopped], None]
+
+
+class _Relay(QObject):
+    """Carries values from a thread to the window's; outlives a task that is deleted meanwhile."""
+
+    reported = Signal(object, object)
+    over = Signal(object, str)
 
 
 class BackgroundTask(QObject):
-    """Does one piece of work at a time; a new one takes the place of one that is still going on.
+    """Does one piece of work at a time; a new one replaces one that is still running.
 
-    All its signals arrive in the thread the task lives in, and none from work that was stopped.
+    All its signals arrive in the thread the task lives in, and none from work that was cancelled.
     """
 
-    said = Signal(object)
-    ended = Signal()
+    reported = Signal(object)
+    finished = Signal()
     failed = Signal(str)
-
-    _told = Signal(object, object)
-    _over = Signal(object, str)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._name = name
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._told.connect(self._pass_on)
-        self._over.connect(self._finish)
+        self._current: threading.Event | None = None
+        """Set once the work under way is cancelled; None without any."""
+        self._threads: list[threading.Thread] = []
+        self._relay = _Relay()
+        self._relay.reported.connect(self._on_report)
+        self._relay.over.connect(self._on_over)
 
     @property
     def busy(self) -> bool:
-        """True until the work, and all it had to say, is done."""
-        return self._thread is not None
+        """True until the work, and all that it reported, is done."""
+        return self._current is not None
 
     def start(self, work: Work) -> None:
-        """Begin, and stop what was going on."""
-        self.stop()
-        stop = self._stop = threading.Event()
+        """Begin, and cancel what was under way."""
+        self.cancel()
+        cancelled = self._current = threading.Event()
+        relay, name = self._relay, self._name
 
         def run() -> None:
-            outcome = ""
+            problem = ""
             try:
-                work(lambda value: self._told.emit(stop, value), stop.is_set)
-            except Exception as problem:
-                log.exception("%s failed", self._name)
-                outcome = f"{type(problem).__name__}: {problem}"
-            self._over.emit(stop, outcome)
+                work(lambda value: relay.reported.emit(cancelled, value), cancelled.is_set)
+            except Exception as caught:
+                log.exception("%s failed", name)
+                problem = f"{type(caught).__name__}: {caught}"
+            relay.over.emit(cancelled, problem)
 
-        self._thread = threading.Thread(target=run, name=self._name, daemon=True)
-        self._thread.start()
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(threading.Thread(target=run, name=name, daemon=True))
+        self._threads[-1].start()
+
+    def cancel(self) -> None:
+        """Drop the work without waiting for its thread; nothing more is reported of it."""
+        if self._current is not None:
+            self._current.set()
+            self._current = None
 
     def stop(self) -> None:
-        """End the work and wait for its thread; nothing more is said of it."""
-        self._stop.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
+        """Drop the work and wait for its thread: the window is about to close."""
+        self.cancel()
+        for thread in self._threads:
             thread.join()
+        self._threads.clear()
 
     @Slot(object, object)
-    def _pass_on(self, stop: threading.Event, value: object) -> None:
-        if stop is self._stop and not stop.is_set():
-            self.said.emit(value)
+    def _on_report(self, cancelled: threading.Event, value: object) -> None:
+        if cancelled is self._current:
+            self.reported.emit(value)
 
     @Slot(object, str)
-    def _finish(self, stop: threading.Event, problem: str) -> None:
-        if stop is not self._stop or stop.is_set():
+    def _on_over(self, cancelled: threading.Event, problem: str) -> None:
+        if cancelled is not self._current:
             return
-        self.stop()
+        self._current = None
         if problem:
             self.failed.emit(problem)
-        self.ended.emit()
+        self.finished.emit()

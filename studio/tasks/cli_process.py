@@ -18,20 +18,20 @@ class CliProcess(QObject):
     answered = Signal(object)
     """The object that the command printed with ``--json``."""
     refused = Signal(str)
-    """The last thing it said where it printed none; empty if it said nothing."""
+    """The last line of its standard error where it printed no object; perhaps empty."""
     not_started = Signal(str)
     """Why there is no process."""
     progressed = Signal(str)
-    """A line it said on the way."""
+    """A line it wrote to standard error while it ran."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._process: QProcess | None = None
-        self._said = ""
+        self._last_line = ""
 
     @property
     def busy(self) -> bool:
-        """True while an answer is waited for."""
+        """True until the command has ended."""
         return self._process is not None
 
     @property
@@ -57,8 +57,8 @@ class CliProcess(QObject):
         process.start()
 
     def cancel(self) -> None:
-        """End the process; nothing more is said of it."""
-        process, self._process, self._said = self._process, None, ""
+        """End the process; no signal comes of it any more."""
+        process, self._process, self._last_line = self._process, None, ""
         if process is not None:
             process.blockSignals(True)
             process.kill()
@@ -70,8 +70,8 @@ class CliProcess(QObject):
         if self._process is not None:
             lines = _text(self._process.readAllStandardError()).strip().splitlines()
             if lines:
-                self._said = lines[-1]
-                self.progressed.emit(self._said)
+                self._last_line = lines[-1]
+                self.progressed.emit(self._last_line)
 
     @Slot()
     def _on_error(self) -> None:
@@ -87,12 +87,12 @@ class CliProcess(QObject):
         if process is None:
             return
         self._on_progress()
-        found, said = _last_object(_text(process.readAllStandardOutput())), self._said
+        found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
         if found is not None:
             self.answered.emit(found)
         else:
-            self.refused.emit(said.removeprefix("td3-studio: "))
+            self.refused.emit(last.removeprefix("td3-studio: "))
 
 
 def _text(data: Any) -> str:

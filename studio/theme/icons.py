@@ -1,4 +1,4 @@
-"""The icon font: of those that come with qtawesome, the one that is used."""
+"""The icon font, one of those that qtawesome contains."""
 
 from functools import cache
 from importlib.resources import files
@@ -12,14 +12,14 @@ _SET = "mdi6"
 
 
 def icon(name: str, **look: Any) -> QIcon:
-    """Return a Material Design icon; ``look`` are qtawesome's options, ``color`` and the like."""
+    """Return a Material Design icon; ``look`` are qtawesome's options, such as ``color``."""
     found: QIcon = _font().icon(f"{_SET}.{name}", **look)
     return found
 
 
 @cache
 def _font() -> IconicFont:
-    # qtawesome's own would read a dozen fonts of it, a tenth of the window's time to show.
+    # qtawesome itself would load a dozen fonts, which takes a tenth of the window's start.
     names = sorted(path.name for path in (files("qtawesome") / "fonts").iterdir())
     font, charmap = (
         next(name for name in names if name.startswith(_NAME) and name.endswith(suffix))

@@ -41,28 +41,28 @@ class Theme:
     def icon(self, name: str, colour: str | None = None, *, selected: str | None = None) -> QIcon:
         """Return a Material Design icon in the theme's text colour, or another one.
 
-        ``selected`` is its colour in a row that is selected, if that differs.
+        ``selected`` is its colour in a selected row, if different.
         """
         colour = colour or self.text
-        # The colour of disabled icons has to be given, or they look enabled.
+        # Without a colour of their own, disabled icons look enabled.
         return icon(
             name, color=colour, color_disabled=self.muted, color_selected=selected or colour
         )
 
     def on_panel(self, colour: QColor, alpha: float) -> QColor:
-        """Return how ``colour`` looks on a panel with this opacity, 0 to 1, as an opaque colour.
+        """Blend ``colour`` with the panel at an opacity of 0 to 1; return an opaque colour.
 
-        Qt draws a translucent line forty times slower than an opaque one.
+        Qt draws translucent lines forty times slower than opaque ones.
         """
-        ground = QColor(self.panel)
+        background = QColor(self.panel)
 
         def mixed(front: float, back: float) -> float:
             return alpha * front + (1.0 - alpha) * back
 
         return QColor.fromRgbF(
-            mixed(colour.redF(), ground.redF()),
-            mixed(colour.greenF(), ground.greenF()),
-            mixed(colour.blueF(), ground.blueF()),
+            mixed(colour.redF(), background.redF()),
+            mixed(colour.greenF(), background.greenF()),
+            mixed(colour.blueF(), background.blueF()),
         )
 
 
@@ -73,20 +73,25 @@ def load_theme(name: str) -> Theme:
 
 
 def system_theme(app: QApplication) -> str:
-    """Return the name of the theme that matches the desktop's own."""
+    """Return the name of the theme that matches the desktop."""
     dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
     return "dark" if dark else "light"
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
-    """Dress the whole application."""
-    app.setStyle("Fusion")
-    app.setPalette(_palette(theme))
+    """Apply a theme to the whole application.
+
+    Every widget is styled anew, so a theme that is in use already is left alone.
+    """
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
     arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
     colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
-    app.setStyleSheet(Template(style).substitute(colours, arrow_down=arrow))
+    sheet = Template(style).substitute(colours, arrow_down=arrow)
+    if sheet != app.styleSheet():
+        app.setStyle("Fusion")
+        app.setPalette(_palette(theme))
+        app.setStyleSheet(sheet)
 
 
 def _palette(theme: Theme) -> QPalette:

@@ -1,4 +1,4 @@
-"""A part of a form that can be folded away."""
+"""A section of a form that can be collapsed."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -7,7 +7,7 @@ from studio.theme.theme import Theme
 
 
 class Collapsible(QWidget):
-    """A heading to click, and a page below it that is there only while it is unfolded."""
+    """A heading that shows or hides the page below it."""
 
     def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -22,7 +22,7 @@ class Collapsible(QWidget):
         layout.setSpacing(2)
         layout.addWidget(self._heading)
         layout.addWidget(page)
-        # Hidden, not squeezed: keys must not go through fields that nobody sees.
+        # Hidden rather than shrunk, so that Tab skips its fields.
         page.hide()
 
     @property
@@ -35,11 +35,11 @@ class Collapsible(QWidget):
         self._heading.setChecked(True)
 
     def collapse(self) -> None:
-        """Fold the page away."""
+        """Hide the page."""
         self._heading.setChecked(False)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         self._theme = theme
         self._show_icon()
 

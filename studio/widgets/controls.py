@@ -1,40 +1,40 @@
-"""Small pieces the replay pane is put together from."""
+"""Builds the small controls of the replay pane."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 
-def describe(widget: QWidget, name: str, spoken: str, tip: str) -> None:
-    """Give a control its name for code, for ears, and its tip."""
+def describe(widget: QWidget, name: str, accessible_name: str, tip: str) -> None:
+    """Set object name, accessible name and tooltip."""
     widget.setObjectName(name)
-    widget.setAccessibleName(spoken)
+    widget.setAccessibleName(accessible_name)
     widget.setToolTip(tip)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:
-    """Return an empty label that takes the room it is given."""
+    """Return an empty label that takes whatever width there is."""
     label = QLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setObjectName(name)
     if muted:
         label.setProperty("role", "muted")
-    # A long name or number must not widen the pane.
+    # Long text must not widen the pane.
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     return label
 
 
-def make_icon_button(name: str, spoken: str, tip: str) -> QToolButton:
+def make_icon_button(name: str, accessible_name: str, tip: str) -> QToolButton:
     """Return a flat button that shows only an icon."""
     button = QToolButton()
-    describe(button, name, spoken, tip)
+    describe(button, name, accessible_name, tip)
     button.setIconSize(QSize(20, 20))
     button.setAutoRaise(True)
-    # An application's style may pad text buttons widely; here is only an icon.
+    # The application's style pads buttons for text.
     button.setStyleSheet("QToolButton { padding: 4px; }")
     return button
 
 
-def in_a_row(*widgets: QWidget) -> QHBoxLayout:
+def make_row(*widgets: QWidget) -> QHBoxLayout:
     """Return a layout with the widgets side by side."""
     row = QHBoxLayout()
     row.setSpacing(4)

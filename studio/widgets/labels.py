@@ -1,4 +1,4 @@
-"""Texts that others wrote, names and notes and paths, shown as they are and never too wide."""
+"""Labels for text from outside (names, notes, paths): shown literally and never too wide."""
 
 import re
 from html import escape
@@ -13,27 +13,27 @@ _SHORT = 60
 
 
 def breakable(text: str) -> str:
-    """Let words that no line could hold be broken (at zero-width spaces)."""
+    """Insert zero-width spaces, so that very long words can wrap."""
     return re.sub(rf"([^\s/-]{{{_LONG_WORD}}})(?=\S)", "\\1\u200b", text)
 
 
 def shortened(name: str) -> str:
-    """Leave out the middle of a name that a sentence has no room for."""
+    """Leave out the middle of a long name."""
     half = _SHORT // 2
     return name if len(name) <= _SHORT else f"{name[:half]}…{name[1 - half :]}"
 
 
 def plain_tip(text: str) -> str:
-    """Return a tooltip that shows a text as it is, in lines of bearable length."""
+    """Return a tooltip that shows a text literally, wrapped if long."""
     if "<" not in text and len(text) <= _LONG_TIP:
         return text
-    # Qt wraps only what is rich text.
+    # Qt wraps only rich text.
     lines = escape(breakable(text)).replace("\n", "<br>")
     return f"<qt>{lines}</qt>"
 
 
 def plain_label(text: str = "", *, wrap: bool = True) -> QLabel:
-    """Return a label that shows a text as it is."""
+    """Return a label that shows a text literally."""
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(wrap)
@@ -41,30 +41,30 @@ def plain_label(text: str = "", *, wrap: bool = True) -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line that ends in an ellipsis where it has no room; the tooltip has all of it."""
+    """A single line, cut off with an ellipsis; the tooltip shows all of it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
 
     def setText(self, text: str) -> None:  # noqa: N802
-        """Show a text, its line breaks as spaces."""
+        """Show a text with spaces for its line breaks."""
         super().setText(" ".join(text.splitlines()))
         self.setToolTip(plain_tip(text))
 
     @property
     def shown(self) -> str:
-        """What there is room for."""
+        """The part of the text that fits."""
         room, indent = self.contentsRect().width(), max(self.indent(), 0)
         mode = Qt.TextElideMode.ElideRight
         return self.fontMetrics().elidedText(self.text(), mode, room - indent)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Ask for no width: others need it more."""
+        """Return zero width: the label gives way to its neighbours."""
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw what there is room for."""
+        """Draw the part that fits."""
         painter, option = QPainter(self), QStyleOption()
         option.initFrom(self)
         style = self.style()

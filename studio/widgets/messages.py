@@ -1,4 +1,4 @@
-"""How the window speaks: a banner for what needs attention, a log for everything."""
+"""Messages to the user: a banner for what needs attention, a log for everything."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -22,7 +23,7 @@ from studio.widgets.labels import breakable
 
 
 class Banner(QFrame):
-    """One sentence above the plots; stays until closed or replaced."""
+    """A message above the plots. It stays until it is closed or replaced."""
 
     link_activated = Signal(str)
 
@@ -30,11 +31,11 @@ class Banner(QFrame):
         super().__init__(parent)
         self.setObjectName("banner")
         self._details = ""
-        self._said = ""
+        self._message = ""
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
-        # A word of any length must not widen the window.
+        # Long words must not widen the window.
         self._text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
@@ -44,10 +45,10 @@ class Banner(QFrame):
         self._text.linkActivated.connect(self.link_activated)
         self._copy = QPushButton("Copy details")
         self._copy.setObjectName("banner_copy_button")
-        self._act = QPushButton()
-        self._act.setObjectName("banner_action_button")
-        self._act.clicked.connect(self._do)
-        self._deed: Callable[[], object] | None = None
+        self._action_button = QPushButton()
+        self._action_button.setObjectName("banner_action_button")
+        self._action_button.clicked.connect(self._run_action)
+        self._action: Callable[[], object] | None = None
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))
         close = QToolButton()
         close.setText("✕")
@@ -57,37 +58,41 @@ class Banner(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 5, 5, 5)
         layout.addWidget(self._text, 1)
-        layout.addWidget(self._act)
+        layout.addWidget(self._action_button)
         layout.addWidget(self._copy)
         layout.addWidget(close)
         self.hide()
 
     @property
     def text(self) -> str:
-        """The sentence on show."""
-        return self._said
+        """The message on show."""
+        return self._message
 
     def show_message(
         self,
         level: str,
         text: str,
         details: str = "",
-        offer: tuple[str, Callable[[], object]] | None = None,
+        action: tuple[str, Callable[[], object]] | None = None,
         *,
         rich: bool = False,
     ) -> None:
-        """Show a sentence; ``level`` is ``error``, ``warning`` or ``info``.
+        """Show a message.
 
-        ``offer`` is a button: what it says, and what it does. Only a ``rich`` text may hold links
-        and the like; what a person or a file brought in must not.
+        Args:
+            level: ``error``, ``warning`` or ``info``.
+            text: the message.
+            details: text that a button copies to the clipboard.
+            action: label of a further button, and the function it calls.
+            rich: the text contains HTML. Never for text from the user or from files.
         """
-        self._said = text
+        self._message = text
         kinds = Qt.TextFormat
         self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
         self._text.setText(text if rich else breakable(text))
-        self._act.setText(offer[0] if offer else "")
-        self._act.setVisible(offer is not None)
-        self._deed = offer[1] if offer else None
+        self._action_button.setText(action[0] if action else "")
+        self._action_button.setVisible(action is not None)
+        self._action = action[1] if action else None
         self._details = f"{text}\n\n{details}"
         self._copy.setVisible(bool(details))
         self.setProperty("level", level)
@@ -96,15 +101,21 @@ class Banner(QFrame):
         self.show()
 
     @Slot()
-    def _do(self) -> None:
-        deed = self._deed
+    def _run_action(self) -> None:
+        action = self._action
         self.hide()
-        if deed is not None:
-            deed()
+        if action is not None:
+            action()
+
+
+def confirm(parent: QWidget, title: str, question: str) -> bool:
+    """Ask a question in a dialog and return whether the user answered Yes, which is the default."""
+    yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+    return QMessageBox.question(parent, title, question, yes | no, yes) == yes
 
 
 class Log(QPlainTextEdit):
-    """Everything the run and the window said, with the time of day."""
+    """All messages of the run and the window, with the time of day."""
 
     _LINES = 5000
 
@@ -117,7 +128,7 @@ class Log(QPlainTextEdit):
         self._theme = theme
 
     def set_theme(self, theme: Theme) -> None:
-        """Use the colours of a theme for what is added from now on."""
+        """Use the colours of a theme for new lines."""
         self._theme = theme
 
     @Slot(str, str)

@@ -1,4 +1,4 @@
-"""Widgets for settings, made from the metadata the settings carry."""
+"""Widgets for settings, built from the metadata of the settings."""
 
 import math
 from collections.abc import Callable
@@ -22,25 +22,25 @@ from td3core.config import parse_value, type_words
 from td3core.config.spec import Spec
 
 _LARGEST = 2**31 - 1
-_BESIDE = 4
+_TEXT_MARGIN = 4
 """Pixels."""
 
 
 class NumberBox(QDoubleSpinBox):
-    """A box for numbers of any size that shows as few digits as it can and takes 3e-4 as well."""
+    """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well."""
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
         super().__init__()
         self._whole, self._spec = whole, spec
-        # Qt rounds to so many decimals on every change; a rate of 1e-6 has to survive that.
+        # Qt rounds to this many decimals on every change; a learning rate of 1e-6 must survive.
         self.setDecimals(0 if whole else 10)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
-        keep_off_the_edge(self)
+        set_text_margins(self)
 
     def event(self, event: QEvent) -> bool:
-        """Leave Ctrl+Z to the window, unless something is being typed."""
+        """Leave Ctrl+Z to the window, unless the user is typing."""
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -52,22 +52,22 @@ class NumberBox(QDoubleSpinBox):
         return bool(super().event(event))
 
     def textFromValue(self, value: float) -> str:  # noqa: N802
-        """Show a number in as few digits as it needs."""
+        """Format a number with as few digits as needed."""
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
-        """Read a number in any usual notation, also with a decimal comma."""
+        """Parse a number in any usual notation, including a decimal comma."""
         try:
             return _read(text)
         except ValueError:
             return self.value()
 
     def fixup(self, text: str) -> str:  # noqa: ARG002
-        """Put the old value back; Qt's own way of mending would turn 0,01 into 1."""
+        """Restore the old value; Qt's own correction would turn 0,01 into 1."""
         return self.textFromValue(self.value())
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Accept what is a number in range; let anything that may become one be typed on."""
+        """Accept a number in range, and anything else as unfinished typing."""
         try:
             inside = self.minimum() <= _read(text) <= self.maximum()
         except ValueError:
@@ -76,7 +76,7 @@ class NumberBox(QDoubleSpinBox):
         return state, text, position
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step by one for whole numbers, else by a hundredth of the way along the slider."""
+        """Step by one for whole numbers, else by a hundredth of the slider."""
         if self._whole:
             self.setValue(self.value() + steps)
             return
@@ -85,25 +85,25 @@ class NumberBox(QDoubleSpinBox):
         self.setValue(from_slider(self._spec, at, 100))
 
 
-def keep_off_the_edge(box: QAbstractSpinBox) -> None:
-    """Leave the room beside a number that other fields leave; a style sheet cannot say it."""
-    box.lineEdit().setTextMargins(_BESIDE, 0, _BESIDE, 0)
+def set_text_margins(box: QAbstractSpinBox) -> None:
+    """Give a number the left margin of other fields, which a style sheet cannot."""
+    box.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
 
 
 class WheelGuard(QObject):
-    """Keeps the wheel, turned to scroll a panel, from changing settings under the mouse."""
+    """Keeps the mouse wheel from changing settings when the user scrolls a panel."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Let only a widget that was chosen by click or key hear the wheel."""
+        """Let only a focused widget react to the wheel."""
         if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget):
-            # Ignored as well as filtered, so that the panel around it gets the wheel.
+            # Also ignored, so that the panel around the widget scrolls.
             event.ignore()
             return not watched.hasFocus()
         return super().eventFilter(watched, event)
 
 
 def guard_wheel(page: QWidget) -> None:
-    """Guard every slider, number box and list of choices on a page."""
+    """Guard every slider, number box and combo box on a page."""
     guard = WheelGuard(page)
     for kind in (QAbstractSpinBox, QComboBox, QSlider):
         for widget in page.findChildren(kind):
@@ -112,12 +112,12 @@ def guard_wheel(page: QWidget) -> None:
 
 
 def _read(text: str) -> float:
-    """Read a number; a single comma can only be meant as the decimal point."""
+    """Parse a number; a single comma can only be a decimal comma."""
     return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
 
 class Field:
-    """A widget that holds one setting, whatever its kind."""
+    """The widget of one setting of any type."""
 
     def __init__(
         self,
@@ -133,21 +133,22 @@ class Field:
 
 
 def make_field(name: str, spec: Spec, default: Any) -> Field:
-    """Make the widget for a fixed setting; its type is that of the default."""
-    field = _field_for(name, spec, default)
+    """Return the field of a setting, with name and tooltip; its type is that of the default."""
+    field = make_editor(name, spec, default)
     widget = field.widget
     widget.setObjectName(f"field_{name}")
     widget.setAccessibleName(spec.label)
     unit = f" ({spec.unit})" if spec.unit else ""
     widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{type_words(name)}</i>")
-    # Let the panel's width decide, not the longest number that would fit.
+    # The panel decides the width, not the longest number that fits.
     widget.setMinimumWidth(60)
     widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     field.write(default)
     return field
 
 
-def _field_for(name: str, spec: Spec, default: Any) -> Field:
+def make_editor(name: str, spec: Spec, default: Any) -> Field:
+    """Return a plain widget for a value of the default's type."""
     if isinstance(default, bool):
         check = QCheckBox()
         return Field(check, check.isChecked, check.setChecked, check.toggled)
@@ -157,7 +158,7 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
         return Field(combo, combo.currentText, combo.setCurrentText, combo.currentTextChanged)
     if isinstance(default, int):
         spin = QSpinBox()
-        keep_off_the_edge(spin)
+        set_text_margins(spin)
         spin.setRange(int(spec.low), int(min(spec.high, _LARGEST)))
         spin.setGroupSeparatorShown(True)
         spin.setSpecialValueText(spec.zero)
@@ -183,7 +184,7 @@ def _field_for(name: str, spec: Spec, default: Any) -> Field:
 
 
 def to_slider(spec: Spec, value: float, ticks: int) -> int:
-    """Return the slider position (0 to ``ticks``) of a value."""
+    """Return the slider position, 0 to ``ticks``, of a value."""
     low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
     share = (_stretched(spec, value) - low) / (high - low)
     return round(min(max(share, 0.0), 1.0) * ticks)
@@ -203,7 +204,7 @@ def from_slider(spec: Spec, position: int, ticks: int) -> float:
 
 
 def _stretched(spec: Spec, value: float) -> float:
-    """Map a value to the scale on which the slider is even."""
+    """Map a value to the scale on which the slider is linear."""
     if spec.scale == "log":
         return math.log10(max(value, spec.slider_range[0]))
     if spec.scale == "complement":

@@ -1,4 +1,4 @@
-"""The main window: puts the panels together and connects them.
+"""The main window: creates the panels, arranges and connects them.
 
-Start with ``main_window.py``.
+Start with ``main_window.py``; ``panels.py`` lists the dock panels.
 """

@@ -1,4 +1,4 @@
-"""What happens when something goes wrong that nobody foresaw: the run is saved, and it is said."""
+"""Handles unexpected errors: saves the run and shows what happened."""
 
 import logging
 import sys
@@ -32,13 +32,13 @@ from studio.session.controller import RunController
 log = logging.getLogger(__name__)
 
 _SIZE = (560, 360)
-_LAST_WAIT_MS = 10_000
-_UNFORESEEN = "The studio met an error that nobody foresaw."
-_NOT_AFFECTED = "The run that is going on was asked to save, and goes on."
+_SAVE_TIMEOUT_MS = 10_000
+_UNEXPECTED = "TD3 Studio ran into an unexpected error."
+_RUN_CONTINUES = "The run in progress continues; a checkpoint is being saved."
 
 
 class CrashDialog(QDialog):
-    """A sentence, and the details to be copied into a report."""
+    """A sentence, and details to copy into a bug report."""
 
     def __init__(
         self, sentence: str, details: str, parent: QWidget | None = None, *, running: bool = False
@@ -49,7 +49,7 @@ class CrashDialog(QDialog):
         self.setWindowTitle("Something went wrong")
         self.resize(*_SIZE)
         self._details = details
-        about = QLabel(f"{_UNFORESEEN}{f' {_NOT_AFFECTED}' if running else ''}\n\n{sentence}")
+        about = QLabel(f"{_UNEXPECTED}{f' {_RUN_CONTINUES}' if running else ''}\n\n{sentence}")
         about.setTextFormat(Qt.TextFormat.PlainText)
         about.setWordWrap(True)
         about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -77,10 +77,7 @@ class CrashDialog(QDialog):
 
 
 class CrashReporter(QObject):
-    """Shows what went wrong in the window instead of letting it die without a word.
-
-    Whatever thread it happened in: what is shown is shown by the window's own.
-    """
+    """Shows errors in the window. Errors of other threads are passed to the GUI thread."""
 
     _happened = Signal(str, str)
 
@@ -93,7 +90,7 @@ class CrashReporter(QObject):
         self._happened.connect(self._show)
 
     def install(self) -> None:
-        """Hear of every exception that nobody catches, in any thread, and of Qt's complaints."""
+        """Receive all uncaught exceptions, of any thread, and Qt's messages."""
         sys.excepthook = self
         threading.excepthook = self.in_thread
         qInstallMessageHandler(self.on_qt_message)
@@ -101,31 +98,31 @@ class CrashReporter(QObject):
     def __call__(
         self, kind: type[BaseException], problem: BaseException, trace: TracebackType | None
     ) -> None:
-        """Take the place of ``sys.excepthook``."""
+        """Handle an exception, as ``sys.excepthook``."""
         if issubclass(kind, KeyboardInterrupt):
             self._window.close()
             return
-        self._tell(problem, "".join(traceback.format_exception(kind, problem, trace)))
+        self._report(problem, "".join(traceback.format_exception(kind, problem, trace)))
 
     def in_thread(self, args: Any) -> None:
-        """Take the place of ``threading.excepthook``."""
+        """Handle an exception of a thread, as ``threading.excepthook``."""
         if args.exc_type is SystemExit or args.exc_value is None:
             return
         name = args.thread.name if args.thread is not None else "a thread"
         trace = traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback)
-        self._tell(args.exc_value, f"In the thread {name}:\n{''.join(trace)}")
+        self._report(args.exc_value, f"In the thread {name}:\n{''.join(trace)}")
 
-    def _tell(self, problem: BaseException, details: str) -> None:
+    def _report(self, problem: BaseException, details: str) -> None:
         log.error("unhandled exception\n%s", details)
         sys.stderr.write(details)
         self._happened.emit(f"{type(problem).__name__}: {problem}", details)
 
     def on_qt_message(self, kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
-        """Take the place of Qt's own message handler."""
+        """Handle a message of Qt."""
         sys.stderr.write(f"Qt: {text}\n")
         if kind is QtMsgType.QtFatalMsg:
-            # Qt ends the process once this returns.
-            self._controller.end_now(_LAST_WAIT_MS)
+            # Qt ends the process when this returns.
+            self._controller.end_now(_SAVE_TIMEOUT_MS)
         elif kind is QtMsgType.QtCriticalMsg:
             self._happened.emit(f"Qt: {text}", text)
 
@@ -133,13 +130,13 @@ class CrashReporter(QObject):
     def _show(self, sentence: str, details: str) -> None:
         self._controller.save()
         self._log_error(sentence)
-        # A fault that repeats must not pile up dialogs.
+        # A repeated error must not pile up dialogs.
         if self._dialog is None:
             running = self._controller.busy
             self._dialog = CrashDialog(sentence, details, self._window, running=running)
-            self._dialog.destroyed.connect(self._forget)
+            self._dialog.destroyed.connect(self._on_dialog_closed)
             self._dialog.show()
 
     @Slot()
-    def _forget(self) -> None:
+    def _on_dialog_closed(self) -> None:
         self._dialog = None

@@ -1,148 +1,120 @@
-"""The panels around the plots: where they lie, how large they are, and that they come back."""
+"""The docks around the plots: where they are, how large they are, and their saved layout."""
 
-from collections.abc import Mapping
-
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, Qt, QTimer, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtCore import QByteArray, QObject, QSettings, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from studio.widgets.form_area import FormArea
+from studio.window.column_fit import ColumnFit
+from studio.window.panels import Panels, PanelSpec
 
 _VERSION = 2
-_BY_HAND = "setup_sized_by_hand"
 _SIZE = (1280, 800)
-_RUNS_HEIGHT = 290
-"""Pixels for the list of runs to show some of them."""
-_LIVE_LEAST = 200
-"""Pixels that the live settings keep while the setup shows all of its own."""
 _AREAS = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
-_TITLES = {
-    # name: title, side
-    "setup": ("Setup", "left"),
-    "live": ("Live settings", "left"),
-    "replay": ("Replay", "right"),
-    "log": ("Log", "bottom"),
-    "runs": ("Runs", "bottom"),
-}
 
 
 class Docks(QObject):
-    """The docks of a window."""
+    """One dock for each panel of a window."""
 
-    def __init__(self, window: QMainWindow, contents: Mapping[str, QWidget]) -> None:
-        """Take what each panel holds: ``setup``, ``live``, ``replay``, ``log`` and ``runs``."""
+    def __init__(self, window: QMainWindow, panels: Panels) -> None:
         super().__init__(window)
         self._window = window
-        self._by_hand, self._size = False, window.size()
-        for corner, side in (
-            (Qt.Corner.BottomLeftCorner, "left"),
-            (Qt.Corner.BottomRightCorner, "right"),
-        ):
-            window.setCorner(corner, _AREAS[side])
-        self._docks = {name: self._dock(name, contents[name]) for name in _TITLES}
-        form = contents["setup"]
-        assert isinstance(form, FormArea)
-        # Room that the setup has no use for is better given to the live settings.
-        self._form = form
-        form.hug()
-        form.grown.connect(self._fit_soon)
-        for watched in (window, self._docks["setup"]):
-            watched.installEventFilter(self)
-        window.tabifyDockWidget(self._docks["log"], self._docks["runs"])
-        for name in ("log", "runs"):
-            self._docks[name].hide()
+        self._specs = {spec.name: spec for spec, _ in panels}
+        self._docks: dict[str, QDockWidget] = {}
+        # The left and right columns reach down to the status bar.
+        window.setCorner(Qt.Corner.BottomLeftCorner, _AREAS["left"])
+        window.setCorner(Qt.Corner.BottomRightCorner, _AREAS["right"])
+        for spec, panel in panels:
+            self._add(spec, panel)
+        self._fits = [
+            self._fit_to_form(self._specs[name], dock)
+            for name, dock in self._docks.items()
+            if self._specs[name].compact
+        ]
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
-        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        window.resizeDocks([self._docks["setup"], self._docks["replay"]], [292, 300], horizontal)
-        window.resizeDocks(self._left, [350, 370], vertical)
-        window.resizeDocks([self._docks["log"]], [130], vertical)
+        self._set_first_sizes()
 
-    def _dock(self, name: str, content: QWidget) -> QDockWidget:
-        title, side = _TITLES[name]
-        dock = QDockWidget(title, self._window)
-        dock.setObjectName(f"{name}_dock")
-        dock.setWidget(content)
-        self._window.addDockWidget(_AREAS[side], dock)
-        return dock
+    def _add(self, spec: PanelSpec, panel: QWidget) -> None:
+        dock = QDockWidget(spec.title, self._window)
+        dock.setObjectName(f"{spec.name}_dock")
+        dock.setWidget(FormArea(panel) if spec.scrolls else panel)
+        neighbours = self._on_side(spec)
+        self._window.addDockWidget(_AREAS[spec.side], dock)
+        if spec.tabbed and neighbours:
+            self._window.tabifyDockWidget(neighbours[-1], dock)
+        dock.setHidden(spec.hidden)
+        self._docks[spec.name] = dock
 
-    @property
-    def _left(self) -> list[QDockWidget]:
-        return [self._docks["setup"], self._docks["live"]]
+    def _on_side(self, spec: PanelSpec) -> list[QDockWidget]:
+        return [d for name, d in self._docks.items() if self._specs[name].side == spec.side]
+
+    def _fit_to_form(self, spec: PanelSpec, dock: QDockWidget) -> ColumnFit:
+        form = dock.widget()
+        assert isinstance(form, FormArea)
+        others = [
+            other
+            for name, other in self._docks.items()
+            if self._specs[name].side == spec.side
+            and not self._specs[name].tabbed
+            and other is not dock
+        ]
+        return ColumnFit(self._window, dock, form, others)
+
+    def _set_first_sizes(self) -> None:
+        for name, dock in self._docks.items():
+            spec = self._specs[name]
+            if dock is self._on_side(spec)[0]:
+                self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
     def dock(self, name: str) -> QDockWidget:
-        """Return the dock called ``setup``, ``live``, ``replay``, ``log`` or ``runs``."""
+        """Return the dock of the panel with this name."""
         return self._docks[name]
 
-    # Room ---------------------------------------------------------------------------------------
+    # One panel ----------------------------------------------------------------------------------
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Fit the setup into a window of another size, until a person gives it a size."""
-        if event.type() == QEvent.Type.Resize:
-            if watched is self._window:
-                self._size = self._window.size()
-                self._fit_soon()
-            elif isinstance(event, QResizeEvent) and self._size == self._window.size():
-                # A drag of the other edge gives it another width.
-                taller = event.size().width() == event.oldSize().width()
-                pressed = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
-                self._by_hand = self._by_hand or (taller and bool(pressed))
-        return super().eventFilter(watched, event)
-
-    @Slot()
-    def _fit_soon(self) -> None:
-        QTimer.singleShot(0, self, self.fit_setup)
-
-    @Slot()
-    def fit_setup(self) -> None:
-        """Give the setup what it needs, and the live settings below it the rest."""
-        if self._by_hand or any(dock.isFloating() or dock.isHidden() for dock in self._left):
-            return
-        setup, total = self._docks["setup"], sum(dock.height() for dock in self._left)
-        wanted = setup.height() - self._form.height() + self._form.wanted_height()
-        wanted = max(min(wanted, total - _LIVE_LEAST), 1)
-        sizes = [wanted, max(total - wanted, 1)]
-        self._window.resizeDocks(self._left, sizes, Qt.Orientation.Vertical)
-
-    # The list of runs ---------------------------------------------------------------------------
-
-    @Slot()
-    def show_runs(self) -> None:
-        """Show the list of runs, with room for some of them."""
-        dock = self._docks["runs"]
+    def open(self, name: str) -> None:
+        """Show a panel, in front of those it shares its place with, at a useful size."""
+        dock, spec = self._docks[name], self._specs[name]
         dock.show()
         dock.raise_()
-        if dock.height() < _RUNS_HEIGHT and not dock.isFloating():
-            self._window.resizeDocks([dock], [_RUNS_HEIGHT], Qt.Orientation.Vertical)
+        size = dock.height() if spec.side == "bottom" else dock.width()
+        if size < spec.size and not dock.isFloating():
+            self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
-    @property
-    def runs_seen(self) -> bool:
-        """True if the list of runs can be seen, and not only its tab."""
-        content = self._docks["runs"].widget()
-        return content is not None and not content.visibleRegion().isEmpty()
+    def close(self, name: str) -> None:
+        """Hide a panel."""
+        self._docks[name].hide()
 
-    def hide_runs(self) -> None:
-        """Put the list of runs away."""
-        self._docks["runs"].hide()
+    def is_seen(self, name: str) -> bool:
+        """Return whether a panel can be seen, and not only its tab."""
+        panel = self._docks[name].widget()
+        return panel is not None and not panel.visibleRegion().isEmpty()
 
-    # From one time to the next ------------------------------------------------------------------
+    # The saved layout ---------------------------------------------------------------------------
 
     def restore(self, settings: QSettings) -> None:
-        """Lay everything out as it was left, if it ever was."""
+        """Restore the layout of the last session, if there was one."""
         self._window.resize(*_SIZE)
         geometry, layout = settings.value("geometry"), settings.value("layout")
         if isinstance(geometry, QByteArray):
             self._window.restoreGeometry(geometry)
         if isinstance(layout, QByteArray):
             self._window.restoreState(layout, _VERSION)
-        self._by_hand = settings.value(_BY_HAND, False, bool) is True
+        for fit in self._fits:
+            fit.restore(settings)
 
     def save(self, settings: QSettings) -> None:
-        """Note how everything is laid out."""
+        """Store the layout for the next session."""
         settings.setValue("geometry", self._window.saveGeometry())
         settings.setValue("layout", self._window.saveState(_VERSION))
-        settings.setValue(_BY_HAND, self._by_hand)
+        for fit in self._fits:
+            fit.save(settings)
+
+
+def _direction(spec: PanelSpec) -> Qt.Orientation:
+    """Return the direction in which the user can resize the panels of a side."""
+    return Qt.Orientation.Vertical if spec.side == "bottom" else Qt.Orientation.Horizontal

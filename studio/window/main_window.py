@@ -1,11 +1,11 @@
-"""The window: its parts, what a person does in it, and who is told what. No logic of its own."""
+"""The window: creates its parts, connects them and passes on what the user asks for."""
 
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QColor, QShowEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -14,28 +14,33 @@ from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
-from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
-from studio.widgets.form_area import FormArea
-from studio.widgets.messages import Banner, Log
+from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
+from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
-from td3core.config import Tunables, changes
 from td3core.errors import RequestError
 
-_OWN = "own_environments"
+_STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
 
 
 class MainWindow(QMainWindow):
-    """The whole studio. Owns the run controller and the run model; widgets only look."""
+    """The whole studio. Owns the run controller and the run model; widgets only show them."""
 
     closed = Signal()
 
-    def __init__(self, runs_dir: Path, settings: QSettings, theme: Theme) -> None:
+    def __init__(
+        self,
+        runs_dir: Path,
+        settings: QSettings,
+        theme: Theme,
+        panels: tuple[PanelSpec, ...] = PANELS,
+    ) -> None:
         super().__init__()
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
@@ -43,28 +48,39 @@ class MainWindow(QMainWindow):
         self._closing = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
-        self.live = LivePanel()
-        self.setup = SetupPanel(self.live.tunables)
-        self.plots = PlotGrid(self.model, theme)
-        self.setup.set_runs_dir(runs_dir)
-        self.replay = ReplayPane(runs_dir)
-        self.banner = Banner()
-        self.log = Log(theme)
-        self.runs = RunBrowser(runs_dir, theme)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
         self.verify = VerifyDialog(self)
+        self._make_panels(panels)
+        self.plots = PlotGrid(self.model, theme)
+        self.banner = Banner()
         self.status = StatusBar(self.model, theme)
+        self.toolbar = Toolbar(self)
         self._lay_out()
-        self._connect()
-        self.setup.environment.show_remembered(_texts(settings.value(_OWN)))
-        self.live.show_tunables(self.setup.chosen_tunables(), as_defaults=True)
+        self._connect_user()
+        self._connect_run()
+        self._connect_panels()
         self._on_state(SessionState.IDLE)
         self.docks.restore(settings)
-        self._dress(theme)
+        self._apply_theme(theme)
+
+    def _make_panels(self, specs: tuple[PanelSpec, ...]) -> None:
+        context = PanelContext(
+            model=self.model,
+            controller=self.controller,
+            launcher=self.launcher,
+            runs_dir=self._runs_dir,
+            settings=self._settings,
+            theme=self._theme,
+        )
+        self.panels = Panels(context, specs)
+        self.setup = self.panels.get(SetupPanel)
+        self.live = self.panels.get(LivePanel)
+        self.replay = self.panels.get(ReplayPane)
+        self.log = self.panels.get(Log)
+        self.runs = self.panels.get(RunBrowser)
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
-        self.toolbar = Toolbar(self)
         self.addToolBar(self.toolbar)
         centre = QWidget()
         layout = QVBoxLayout(centre)
@@ -73,32 +89,27 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.banner)
         layout.addWidget(self.plots, 1)
         self.setCentralWidget(centre)
-        setup, live = FormArea(self.setup), FormArea(self.live)
-        self.setup.pointed_out.connect(setup.bring_into_view)
-        rest = {"replay": self.replay, "log": self.log, "runs": self.runs}
-        self.docks = Docks(self, {"setup": setup, "live": live, **rest})
+        self.docks = Docks(self, self.panels)
         self.toolbar.set_panels(self.docks.menu)
 
-    def _connect(self) -> None:
+    def _connect_user(self) -> None:
         for name, act in (
             ("train", self.start_training),
-            ("pause", self._pause_or_resume),
+            ("pause", self._pause_or_continue),
             ("stop", self.controller.stop),
             ("save", self.controller.save),
-            ("resume", self._resume),
             ("theme", self.switch_theme),
-            ("runs", self._show_or_hide_runs),
+            ("runs", self._toggle_runs),
             ("help", self._show_help),
+            ("undo", self.live.undo),
         ):
             self.toolbar.action(name).triggered.connect(act)
-        self.toolbar.undo.triggered.connect(self.live.undo)
+
+    def _connect_run(self) -> None:
         self.controller.state_changed.connect(self._on_state)
         self.controller.state_changed.connect(self.status.show_state)
         self.controller.event_reported.connect(self.model.handle)
         self.model.message_added.connect(self.log.add)
-        self.setup.live_defaults_changed.connect(partial(self.live.show_tunables, as_defaults=True))
-        self.setup.environment.remembered_changed.connect(partial(self._settings.setValue, _OWN))
-        self.live.tunables_edited.connect(self._tune)
         parts = WindowParts(
             toolbar=self.toolbar,
             setup=self.setup,
@@ -108,35 +119,32 @@ class MainWindow(QMainWindow):
             banner=self.banner,
         )
         RunPresenter(self.model, self.launcher, parts, self)
-        self._connect_runs()
+        resume = ResumeOffer(self.model, self.controller, self.launcher, parts, self)
+        resume.runs_wanted.connect(self.show_runs)
+        self.launcher.beginning.connect(self.banner.hide)
+        self.launcher.resuming.connect(self.model.open)
 
-    def _connect_runs(self) -> None:
-        for refused in (
-            self.setup.refused,
-            self.live.refused,
-            self.plots.message,
-            self.runs.refused,
-            self.launcher.refused,
-        ):
-            refused.connect(partial(self.banner.show_message, "error"))
+    def _connect_panels(self) -> None:
+        show_error = partial(self.banner.show_message, "error")
+        self.panels.on_refusal(show_error)
+        self.plots.message.connect(show_error)
+        self.launcher.refused.connect(show_error)
+        self.setup.use_live_settings(self.live.tunables)
+        self.setup.live_defaults_changed.connect(self.live.show_defaults)
+        self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
-        actions.opened.connect(self._show_recorded)
+        actions.opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
-        self.runs.interrupted_found.connect(self._point_out_interrupted)
-        self.runs.view.choice_changed.connect(self._offer_to_resume)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
-        self.launcher.beginning.connect(self.banner.hide)
-        self.launcher.resuming.connect(self._show_recorded)
-        self.banner.link_activated.connect(self._show_interrupted)
 
-    # What a person does -------------------------------------------------------------------------
+    # User actions -------------------------------------------------------------------------------
 
     @Slot()
     def start_training(self) -> None:
-        """Start a run with the settings on show, or say why that cannot be."""
+        """Start a run with the current settings, or show why that is not possible."""
         try:
             config, tunables = self.setup.settings(self.live.tunables())
         except RequestError as problem:
@@ -147,160 +155,95 @@ class MainWindow(QMainWindow):
         self.controller.start(config, tunables, self._runs_dir)
 
     @Slot()
-    def _resume(self) -> None:
-        path = self._resumable()
-        if path is not None:
-            self.launcher.resume(path)
-
-    def _resumable(self) -> Path | None:
-        """Return the run on show, or else the one chosen in the list, if none is going on."""
-        if self.controller.busy:
-            return None
-        if self.model.run is not None:
-            return self.model.run
-        chosen = [row.path for row in self.runs.view.chosen() if row.summary is not None]
-        return chosen[0] if len(chosen) == 1 else None
-
-    @Slot()
-    def _offer_to_resume(self) -> None:
-        self.toolbar.offer_to_resume(self._resumable())
-
-    @Slot()
-    def _pause_or_resume(self) -> None:
-        if self.controller.state is SessionState.PAUSED:
-            self.controller.unpause()
-        else:
-            self.controller.pause()
-
-    @Slot(object)
-    def _tune(self, edit: tuple[Tunables, Tunables]) -> None:
-        before, wanted = edit
-        names = [name for name, _, _ in changes(before, wanted)]
-        self.live.expect(names, self.controller.tune(wanted))
-
-    @Slot(object)
-    def _show_recorded(self, recorded: RunHistory) -> None:
-        self.model.show_recorded(recorded)
-        self._offer_to_resume()
+    def _pause_or_continue(self) -> None:
+        paused = self.controller.state is SessionState.PAUSED
+        act = self.controller.unpause if paused else self.controller.pause
+        act()
 
     @Slot()
     def show_runs(self) -> None:
-        """Show the list of runs and let keys go there."""
-        self.docks.show_runs()
+        """Open the list of runs and give it the keyboard focus."""
+        self.docks.open("runs")
         self.runs.view.setFocus()
 
     @Slot()
-    def _show_interrupted(self) -> None:
-        self.show_runs()
-        self.runs.choose_interrupted()
-
-    @Slot()
-    def _show_or_hide_runs(self) -> None:
-        if self.docks.runs_seen:
-            self.docks.hide_runs()
+    def _toggle_runs(self) -> None:
+        if self.docks.is_seen("runs"):
+            self.docks.close("runs")
         else:
             self.show_runs()
 
     @Slot()
     def _show_help(self) -> None:
-        # Imported on first use: it must not slow down the launch.
-        from studio.window.help_viewer import HelpViewer
+        # Imported on first use, so that it does not delay the start.
+        from studio.help.viewer import HelpViewer
 
         viewer = self.findChild(HelpViewer)
         if viewer is None:
             viewer = HelpViewer(self)
             self.closed.connect(viewer.close)
-        viewer.show()
-        viewer.raise_()
-        viewer.activateWindow()
-
-    @Slot(int)
-    def _point_out_interrupted(self, count: int) -> None:
-        runs = "One run was" if count == 1 else f"{count} runs were"
-        text = f'{runs} interrupted and can be resumed. <a href="runs">Show all runs</a>'
-        self.banner.show_message("info", text, rich=True)
+        viewer.bring_to_front()
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
-        idle = state is SessionState.IDLE
+        busy = state is not SessionState.IDLE
         self.toolbar.show_state(state)
-        self.setup.setEnabled(idle)
-        self.live.set_running(not idle)
-        self.runs.set_busy(not idle)
-        self.replay.set_busy(not idle)
-        self._offer_to_resume()
-        if idle:
-            self.live.forget_requests()
-            if self._closing:
-                QTimer.singleShot(0, self.close)
+        self.panels.set_busy(busy)
+        if self._closing and not busy:
+            QTimer.singleShot(0, self.close)
 
-    # Looks, layout, leaving ---------------------------------------------------------------------
+    # Theme and closing --------------------------------------------------------------------------
+
+    @property
+    def theme(self) -> Theme:
+        """The theme in use."""
+        return self._theme
 
     @Slot()
     def switch_theme(self) -> None:
-        """Go from light to dark or back."""
-        self._dress(load_theme("light" if self._theme.dark else "dark"))
+        """Switch between light and dark."""
+        self._apply_theme(load_theme("light" if self._theme.dark else "dark"))
         self._settings.setValue("theme", self._theme.name)
 
-    def _dress(self, theme: Theme) -> None:
+    def _apply_theme(self, theme: Theme) -> None:
         self._theme = theme
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        parts = (self.plots, self.status, self.log, self.setup, self.live, self.runs, self.toolbar)
-        for part in parts:
+        for part in (self.plots, self.status, self.toolbar, self.panels):
             part.set_theme(theme)
-        self.replay.set_icon_colour(QColor(theme.text))
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Ask once while a run goes on, let it save, and close when it has ended."""
-        if self.controller.busy and not self._closing and self._may_stop():
-            # Unless the run ended by itself while the question stood there.
+        """Ask once while a run is in progress; close when it has saved and ended."""
+        if self.controller.busy and not self._closing and confirm(self, *_STOP):
+            # The run may have ended by itself while the question was open.
             self._closing = self.controller.busy
             self.controller.stop()
         if self.controller.busy:
             event.ignore()
             return
         self.docks.save(self._settings)
-        self.setup.environment.close_helpers()
-        self.replay.close_player()
-        self.runs.stop_tasks()
+        self.panels.shutdown()
         self.launcher.stop()
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Once on show, look for runs that were cut short."""
+        """Look for interrupted runs once the window is shown."""
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """See what other programs did to the runs meanwhile."""
+        """Update the list of runs: other programs may have changed them."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()
 
-    def leave(self) -> None:
-        """Save, end and close without asking, for when the system wants the program gone."""
-        self._closing = self.controller.busy
+    def save_and_close(self) -> None:
+        """End the run and close without asking, because the system ends the program."""
+        self._closing = True
         self.controller.stop()
-        if not self._closing:
-            self.close()
-
-    def _may_stop(self) -> bool:
-        answer = QMessageBox.question(
-            self,
-            "A run is going on",
-            "Stop the run, save its agent and close the window?",
-            QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.No,
-            QMessageBox.StandardButton.Yes,
-        )
-        return answer == QMessageBox.StandardButton.Yes
-
-
-def _texts(value: object) -> list[str]:
-    """Read a list of texts from the settings, where a list of one is stored as a text."""
-    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
+        self.close()

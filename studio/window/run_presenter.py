@@ -17,15 +17,13 @@ from studio.widgets.messages import Banner
 from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 from td3core.protocol import events
-from td3core.runs.directory import step_checkpoint
-from td3core.runs.metadata import read_label
 
 _SOFTER = "Branch with half the learning rates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowParts:
-    """What of the window tells something of a run."""
+    """The parts of the window that show something of a run."""
 
     toolbar: Toolbar
     setup: SetupPanel
@@ -36,7 +34,7 @@ class WindowParts:
 
 
 class RunPresenter(QObject):
-    """Hears what the run model says, and passes on what each part has to show of it."""
+    """Passes on what each part has to show of the run, as the run model announces it."""
 
     def __init__(
         self, model: RunModel, launcher: RunLauncher, parts: WindowParts, parent: QObject
@@ -48,27 +46,30 @@ class RunPresenter(QObject):
         model.run_ended.connect(self._on_ended)
         model.checkpoint_saved.connect(self._on_saved)
         model.evaluated.connect(self._on_evaluated)
+        # Checkpoints that are not to stay are deleted after the last of them was saved.
+        model.run_ended.connect(parts.replay.checkpoints.refresh_current)
         model.message_added.connect(self._on_message)
         model.tuned.connect(parts.live.acknowledge)
         parts.runs.model.renamed.connect(self._on_renamed)
-        for told in (model.checkpoint_saved, model.evaluated, model.run_ended):
-            told.connect(parts.runs.refresh_soon)
+        for announced in (model.checkpoint_saved, model.evaluated, model.run_ended):
+            announced.connect(parts.runs.refresh_soon)
 
     @Slot(object)
-    def _on_opened(self, recorded: RunHistory) -> None:
-        parts, run = self._parts, recorded.run
-        name = recorded.summary.name or run.path.name
+    def _on_opened(self, history: RunHistory) -> None:
+        parts, record = self._parts, history.record
         parts.banner.hide()
-        parts.toolbar.show_run(run.config.env, name)
-        parts.setup.show_run(run.config, name)
-        parts.live.show_tunables(recorded.progress.tunables)
-        parts.live.forget_edits()
-        parts.replay.show_run(run)
+        if record.config is not None:
+            parts.toolbar.show_run(record.config.env, record.title)
+            parts.setup.show_run(record.config, record.title)
+        if record.progress is not None:
+            parts.live.show_tunables(record.progress.tunables)
+            parts.live.forget_edits()
+        parts.replay.show_run(history.agents)
 
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
-        parts.toolbar.show_run(event.config.env, _name_of(event.run))
+        parts.toolbar.show_run(event.config.env, self._model.title)
         parts.setup.welcome.hide()
         parts.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -76,14 +77,14 @@ class RunPresenter(QObject):
         parts.runs.set_training(event.run)
 
     def _show_settings(self, event: events.Started) -> None:
-        """Show the settings of a run that did not begin with those of the form."""
+        """Show the settings of a run that were not those of the form."""
         setup, live = self._parts.setup, self._parts.live
         try:
             chosen, _ = setup.settings(live.tunables())
         except RequestError:
             chosen = None
         if chosen != event.config or setup.origin.shown:
-            setup.show_run(event.config, _name_of(event.run))
+            setup.show_run(event.config, self._model.title)
         if not live.pending and live.tunables() != event.tunables:
             live.show_tunables(event.tunables)
             live.forget_edits()
@@ -97,20 +98,17 @@ class RunPresenter(QObject):
             softer = partial(self._launcher.branch_with_half_rates, saved)
             banner.show_message("error", event.message, event.details, (_SOFTER, softer))
             return
-        hint = f" The agent as it was is kept in {saved.name}." if saved else ""
+        hint = f" The agent was saved in {saved.name}." if saved else ""
         banner.show_message("error", event.message + hint, event.details)
 
     @Slot(object)
     def _on_saved(self, event: events.Saved) -> None:
-        self._parts.replay.note_saved(event.path, event.env_steps, event.mean_return)
+        saved = (event.path, event.env_steps, event.mean_return, event.run_bytes)
+        self._parts.replay.note_saved(*saved)
 
     @Slot(object)
     def _on_evaluated(self, event: events.Evaluated) -> None:
-        """Say in the list what the checkpoint of that step is worth, if there is one."""
-        if self._model.run is not None:
-            path = step_checkpoint(self._model.run, event.env_steps)
-            if path.exists():
-                self._parts.replay.note_saved(path, event.env_steps, event.mean)
+        self._parts.replay.note_evaluated(event.env_steps, event.mean)
 
     @Slot(str, str)
     def _on_message(self, level: str, text: str) -> None:
@@ -121,10 +119,6 @@ class RunPresenter(QObject):
     def _on_renamed(self, path: Path, name: str) -> None:
         run, config = self._model.run, self._model.config
         if run is not None and config is not None and run.absolute() == path:
-            self._parts.toolbar.show_run(config.env, name or path.name)
-            self._parts.setup.origin.rename(name or path.name)
-
-
-def _name_of(run: Path) -> str:
-    """Return what a person calls a run, else the name of its folder."""
-    return read_label(run).name or run.name
+            self._model.rename(name)
+            self._parts.toolbar.show_run(config.env, self._model.title)
+            self._parts.setup.origin.rename(self._model.title)

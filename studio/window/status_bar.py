@@ -1,4 +1,4 @@
-"""The line at the bottom: what the run does, how far it is, how fast it goes."""
+"""The status bar: state, progress and speed of the run."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
@@ -18,9 +18,9 @@ class StatusBar(QStatusBar):
         self._model, self._theme = model, theme
         self._state = SessionState.IDLE
         self.setSizeGripEnabled(False)
-        self._word = QLabel()
-        self._word.setObjectName("status_state")
-        self._word.setMinimumWidth(110)
+        self._state_label = QLabel()
+        self._state_label.setObjectName("status_state")
+        self._state_label.setMinimumWidth(110)
         self._bar = QProgressBar()
         self._bar.setObjectName("status_progress")
         self._bar.setAccessibleName("Progress of the run")
@@ -31,10 +31,10 @@ class StatusBar(QStatusBar):
         self._device = QLabel()
         self._device.setObjectName("status_device")
         self._device.setProperty("role", "muted")
-        self._word.setToolTip("What the run on show is doing")
-        self._bar.setToolTip("How far the run has come, of the steps asked for")
-        self._device.setToolTip("Where updates are computed × threads")
-        self.addWidget(self._word)
+        self._state_label.setToolTip("State of the run on show")
+        self._bar.setToolTip("Steps done, of those the run is set to")
+        self._device.setToolTip("Device of the updates × threads")
+        self.addWidget(self._state_label)
         self.addWidget(self._bar)
         self.addWidget(self._numbers, 1)
         self.addPermanentWidget(self._device)
@@ -45,29 +45,29 @@ class StatusBar(QStatusBar):
         self._refresh()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         self._theme = theme
         self._refresh()
 
     @Slot(object)
     def show_state(self, state: SessionState) -> None:
-        """Show what the controller's run is doing."""
+        """Show the state of the controller's run."""
         self._state = state
         self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
         now, config = self._model.progress, self._model.config
-        self._word.setText(self._state_text())
+        self._state_label.setText(self._state_text())
         self._device.setText(self._model.device)
         if now is None or config is None:
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
             self._numbers.clear()
             return
-        # Per mille: a count of steps may not fit Qt's 32 bits.
+        # Per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
-        # The last step of several environments may go a little beyond the end.
+        # Several environments may pass the last step by a few.
         done = min(now.env_steps, config.steps)
         self._bar.setValue(1000 * done // config.steps)
         parts = [

@@ -1,4 +1,4 @@
-"""The bar at the top: what can be done with a run now, and which run is on show."""
+"""The toolbar: the actions of the window and the name of the run on show."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,35 +11,38 @@ from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_tip
 
-_RESUME = "Go on where a run was left"
+_RESUME = "Continue a run from where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     name: str
+    """The action is called ``<name>_action``, its button ``<name>_button``."""
     text: str
     icon: str
+    """Empty for an action that has keys only and no button."""
     keys: str
     tip: str
 
 
-_OF_RUNS = (
+_RUN_ACTIONS = (
     _Entry("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
-    _Entry("pause", "Pause", "pause", "Ctrl+P", "Hold the run between two steps"),
+    _Entry("pause", "Pause", "pause", "Ctrl+P", "Pause the run between two steps"),
     _Entry("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
     _Entry("save", "Save", "content-save-outline", "Ctrl+S", "Save a checkpoint now"),
     _Entry("resume", "Resume", "play-outline", "Ctrl+Shift+R", _RESUME),
 )
-_OF_THE_WINDOW = (
-    _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show all runs, or hide them"),
-    _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide parts of the window"),
+_WINDOW_ACTIONS = (
+    _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show or hide the list of runs"),
+    _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
     _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
+    _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
 )
 
 
 class Toolbar(QToolBar):
-    """Holds the actions, enabled as the state of the run allows; does none of them itself."""
+    """Holds the actions and enables them as the run's state allows; the window connects them."""
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__("Run")
@@ -51,7 +54,7 @@ class Toolbar(QToolBar):
         self._entries: dict[str, tuple[_Entry, QAction]] = {}
         self._paused = False
         self._theme: Theme | None = None
-        for entry in _OF_RUNS:
+        for entry in _RUN_ACTIONS:
             self._add(entry)
         self._title = ElidedLabel()
         self._title.setObjectName("run_title")
@@ -59,18 +62,22 @@ class Toolbar(QToolBar):
         self._title.setContentsMargins(14, 0, 0, 0)
         self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(self._title)
-        for entry in _OF_THE_WINDOW:
+        for entry in _WINDOW_ACTIONS:
             self._add(entry)
-        self.undo = QAction("Undo the last live change", window)
-        self.undo.setObjectName("undo_action")
-        self.undo.setShortcut(QKeySequence.StandardKey.Undo)
-        window.addAction(self.undo)
 
     def _add(self, entry: _Entry) -> None:
         action = QAction(entry.text, self._window)
         action.setObjectName(f"{entry.name}_action")
         if entry.keys:
             action.setShortcut(QKeySequence(entry.keys))
+        # Owned by the window, so that its keys work wherever the focus is.
+        self._window.addAction(action)
+        self._entries[entry.name] = (entry, action)
+        if entry.icon:
+            self._add_button(entry, action)
+            self._set_tip(entry.name, entry.tip)
+
+    def _add_button(self, entry: _Entry, action: QAction) -> None:
         button = QToolButton()
         button.setDefaultAction(action)
         button.setObjectName(f"{entry.name}_button")
@@ -78,61 +85,58 @@ class Toolbar(QToolBar):
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.addWidget(button)
-        # So that its keys are heard wherever in the window one is.
-        self._window.addAction(action)
-        self._entries[entry.name] = (entry, action)
-        self._explain(entry.name, entry.tip)
 
-    def _explain(self, name: str, tip: str) -> None:
+    def _set_tip(self, name: str, tip: str) -> None:
         action = self.action(name)
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         action.setToolTip(plain_tip(f"{tip} ({keys})" if keys else tip))
 
     def action(self, name: str) -> QAction:
-        """Return ``train``, ``pause``, ``stop``, ``save``, ``resume``, ``runs``, ``theme``, ..."""
+        """Return the action with a name of the tables above: ``train``, ``pause``, ..."""
         return self._entries[name][1]
 
     def set_panels(self, menu: QMenu) -> None:
-        """Let the button for the panels open a menu."""
+        """Open this menu with the Panels button."""
         self.action("panels").setMenu(menu)
 
     def show_run(self, env_id: str, name: str) -> None:
-        """Say which run is on show."""
+        """Show the name of the run on show."""
         self._title.setText(f"{env_id}  ·  {name}")
 
     def offer_to_resume(self, run: Path | None) -> None:
-        """Offer to go on with this run, or with none."""
+        """Enable Resume for this run, or disable it."""
         self.action("resume").setEnabled(run is not None)
-        self._explain("resume", f"Go on with {run.name} where it was left" if run else _RESUME)
+        self._set_tip("resume", f"Continue {run.name} from where it stopped" if run else _RESUME)
 
     def show_state(self, state: SessionState) -> None:
-        """Offer what can be done in a state of the run."""
+        """Enable what is possible in a state of the run."""
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
         self.action("train").setEnabled(state is SessionState.IDLE)
         self.action("pause").setEnabled(steerable)
         self.action("pause").setText("Continue" if self._paused else "Pause")
-        self._explain("pause", "Let the run go on" if self._paused else self._entry("pause").tip)
+        self._set_tip("pause", "Continue the run" if self._paused else self._entry("pause").tip)
         self.action("stop").setEnabled(steerable or state is SessionState.STARTING)
         self.action("save").setEnabled(steerable)
-        self._show_icons()
+        self._update_icons()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         self._theme = theme
         self.action("theme").setText("Light" if theme.dark else "Dark")
-        self._show_icons()
+        self._update_icons()
 
     def _entry(self, name: str) -> _Entry:
         return self._entries[name][0]
 
-    def _show_icons(self) -> None:
+    def _update_icons(self) -> None:
         theme = self._theme
         if theme is None:
             return
-        others = {"theme": "weather-sunny" if theme.dark else "weather-night"}
+        replaced = {"theme": "weather-sunny" if theme.dark else "weather-night"}
         if self._paused:
-            others["pause"] = "play"
+            replaced["pause"] = "play"
         for name, (entry, action) in self._entries.items():
-            colour = theme.on_accent if name == "train" else theme.text
-            action.setIcon(theme.icon(others.get(name, entry.icon), colour))
+            if entry.icon:
+                colour = theme.on_accent if name == "train" else theme.text
+                action.setIcon(theme.icon(replaced.get(name, entry.icon), colour))

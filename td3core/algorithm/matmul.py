@@ -41,8 +41,11 @@ def choose(batch: int, width: int) -> str:
     if not both or min(batch, width) < _SMALLEST:
         return MKL
     batch, width = min(batch, _LARGEST), min(width, _LARGEST)
-    source = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(n, width, generator=source) for n in (batch, width))
+    source = np.random.default_rng(0)
+    # Not torch.randn: an environment may have changed torch's default data type or device.
+    a, b = (
+        torch.from_numpy(source.standard_normal((n, width), np.float32)) for n in (batch, width)
+    )
     if torch.equal(_product(MKL, a, b), _product(ONEDNN, a, b)):
         chosen = MKL  # This processor has but one.
     else:

@@ -16,6 +16,14 @@ _relu_backward = torch.ops.aten.threshold_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
+_CPU = torch.device("cpu")
+
+
+def _zeros(count: int, device: torch.device) -> Tensor:
+    # An environment may change torch's defaults at any time.
+    return torch.zeros(count, dtype=torch.float32, device=device)
+
+
 class MLPParameters:
     """Weights and biases of ``members`` perceptrons of equal shape, in one flat vector.
 
@@ -28,12 +36,12 @@ class MLPParameters:
         members: int,
         widths: Sequence[int],
         flat: Tensor | None = None,
-        device: torch.device | None = None,
+        device: torch.device = _CPU,
     ) -> None:
         """Lay the layers over ``flat``, or over zeros on ``device``."""
         self.members, self.widths = members, tuple(widths)
         sizes = [size for n, m in pairwise(widths) for size in (members * m * n, members * m)]
-        self.flat = torch.zeros(sum(sizes), device=device) if flat is None else flat
+        self.flat = _zeros(sum(sizes), device) if flat is None else flat
         parts = iter(torch.split(self.flat, sizes))
         self.layers = [
             (next(parts).view(members, m, n), next(parts).view(members, 1, m))

@@ -1,4 +1,4 @@
-"""The replay buffer, in buffer and on disk. No torch.
+"""The replay buffer, in memory and on disk. No torch.
 
 Start with ``replay_buffer.py``.
 """

@@ -80,8 +80,11 @@ class ReplayBuffer:
         """Draw ``count`` stored transitions uniformly, with replacement."""
         return self.columns(self.rows[self.draw(source, count)])
 
-    def draw(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Draw where ``count`` stored transitions lie in ``rows``, uniformly, with replacement."""
+    def draw(self, source: np.random.Generator, count: int | tuple[int, int]) -> NDArray[np.int64]:
+        """Draw the rows of ``count`` stored transitions uniformly, with replacement.
+
+        Several batches at once, with ``count`` = (batches, size), are those drawn one by one.
+        """
         if not self.size:
             raise ValueError("cannot sample from an empty replay buffer")
         drawn = source.integers(0, self.size, size=count)

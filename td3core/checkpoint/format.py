@@ -53,6 +53,17 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
     write_atomically(path, data)
 
 
+def require_readable(path: Path, agent: Checkpoint) -> None:
+    """Refuse what :func:`load` would refuse, before it is saved to ``path``.
+
+    Raises:
+        RequestError: the description or a tensor is not what the configuration implies.
+    """
+    header = _header(path, {_KEY: json.dumps(_meaning(agent.header))})
+    _check_shapes(path, header, {name: array.shape for name, array in agent.tensors.items()})
+    _check_values(path, header, agent.tensors)
+
+
 def read_header(path: Path) -> Header:
     """Read the header of a checkpoint, without its tensors.
 

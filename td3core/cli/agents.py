@@ -49,6 +49,7 @@ def replay_command(
     from td3core.exporters.video import record
 
     require_writable_name(video, overwrite=force)
+    video = video.absolute()
     found = files.load(find_checkpoint(checkpoint, runs_dir))
     result = record(found, video, episodes=episodes, seed=seed)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
@@ -69,6 +70,7 @@ def export_command(
 ) -> int:
     """Write a saved agent in another format."""
     require_writable_name(to, overwrite=force)
+    to = to.absolute()
     exporter = find_exporter(to, format_name)
     exporter.export(find_checkpoint(checkpoint, runs_dir), to)
     log(f"Exported as {exporter.name} to {to}")

@@ -11,9 +11,10 @@ from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
 from td3core.cli.check import check_command
 from td3core.cli.listing import list_command
+from td3core.cli.output import tolerant_output
 from td3core.cli.terminal import log, print_result, printable
-from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError
+from td3core.cli.train import FAILED, branch, resume, train, verify
+from td3core.errors import RequestError, reason_of
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
@@ -35,6 +36,17 @@ app.command(name="check")(check_command)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
+    with tolerant_output() as (out, _):
+        status = _status(arguments)
+        out.flush()
+        if isinstance(out.failure, OSError) and sys.__stdout__ is not None:
+            reason = out.failure.strerror or out.failure
+            log(f"td3-studio: Standard output cannot be written: {reason}.")
+            status = status or FAILED
+    return status
+
+
+def _status(arguments: list[str] | None) -> int:
     try:
         status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except RequestError as problem:
@@ -42,6 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         log("Interrupted.")
         return INTERRUPTED
+    except SystemExit as problem:
+        # No command exits like this; code of the environment has.
+        log(f"td3-studio: An environment ended the program: {reason_of(problem)}.")
+        return FAILED
     except Exception as problem:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         if not hasattr(problem, "format_message"):

@@ -37,6 +37,7 @@ def examine() -> Iterator[Finding]:
     yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
     yield _package("av", "needed for videos; pip install av")
     yield Finding("processor", f"{os.cpu_count()} cores, {default_threads()} for training")
+    yield _kernel()
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())
     for group in dict.fromkeys(known.group for known in KNOWN):
@@ -47,6 +48,14 @@ def examine() -> Iterator[Finding]:
             continue
         yield Finding(group, f"{len(members)} environments", True)
         yield _renders(first.env_id)
+
+
+def _kernel() -> Finding:
+    from td3core.algorithm import fused
+
+    if fused.is_ready():
+        return Finding("compiled update", "ready", True)
+    return Finding("compiled update", "not there; a first training run compiles it")
 
 
 def _package(name: str, purpose: str) -> Finding:

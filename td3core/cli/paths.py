@@ -10,10 +10,13 @@ if TYPE_CHECKING:
 
 
 def runs_folder(chosen: Path | None) -> Path:
-    """Return the folder of runs: ``chosen``, or else the default."""
+    """Return the absolute folder of runs: ``chosen``, or else the default.
+
+    Ask for it before any environment is made: that may change the current folder.
+    """
     from td3core.runs.new_run import default_runs_dir
 
-    return chosen or default_runs_dir()
+    return (chosen or default_runs_dir()).absolute()
 
 
 def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
@@ -33,14 +36,14 @@ def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
 
 
 def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = False) -> Path:
-    """Return a checkpoint file; for a run its best one, or its last one if ``last``.
+    """Return the absolute path of a checkpoint; for a run its best one, or its last if ``last``.
 
     Raises:
         RequestError: the run has no checkpoint.
     """
     named = runs_folder(runs_dir) / path / "run.toml"
     if path.is_file() or not (path.is_dir() or named.is_file()):
-        return path
+        return path.absolute()
     run = find_run(path, runs_dir)
     for found in (run.last, run.best) if last else (run.best, run.last):
         if found.exists():

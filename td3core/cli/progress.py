@@ -8,14 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from td3core.cli.terminal import printable
-from td3core.protocol import events
-
-
-def success_text(event: events.Evaluated) -> str:
-    """Return how many episodes reached the environment's threshold; empty without one."""
-    if event.success is None:
-        return ""
-    return f", {event.success:.0%} reach {event.reward_threshold:g}"
+from td3core.protocol import events, wording
 
 
 class ProgressReporter:
@@ -56,11 +49,9 @@ class ProgressReporter:
                 self._print(f"Run {event.run}")
                 if event.env_steps:
                     self._print(f"resumed at step {event.env_steps:,}")
-                if event.repeats:
-                    self._print(event.repeats)
-                self._print(
-                    f"{event.device} × {event.threads}, matrix products by {event.products}"
-                )
+                if event.repeated_steps:
+                    self._print(wording.repeated_steps(event))
+                self._print(f"{event.device} × {event.threads}, computed with {event.products}")
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -70,12 +61,13 @@ class ProgressReporter:
                 )
             case events.Evaluated():
                 best = "  best so far" if event.is_best else ""
-                result = f"{event.mean:9.2f} ± {event.std:.2f}{success_text(event)}"
+                reached = f", {wording.success(event)}" if event.success is not None else ""
+                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached}"
                 self._print(f"step {event.env_steps:>9,}  return {result}{best}")
             case events.Warned():
                 self._print(f"Warning: {event.message}")
             case events.Ended():
-                word = "finished" if event.stopped == "finished" else "stopped and saved"
+                word = wording.ending(event)
                 self._print(
                     f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"

@@ -56,9 +56,10 @@ def train(
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
         values["eval_interval"] = 0
-    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
-    schedule = changes_of(find_run(journal, runs_dir).journal()) if journal else ()
     folder = runs_folder(runs_dir)
+    repeated = find_run(journal, folder if runs_dir else None) if journal else None
+    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
+    schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
         as_json=as_json,
@@ -185,15 +186,24 @@ def _as_dict(ending: "Ended | None") -> dict[str, Any]:
 
 @contextmanager
 def _interrupts_stop(control: Control) -> Iterator[None]:
-    """Make the first Ctrl-C save and stop the run, and the second one interrupt it."""
+    """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
-    def handle(_number: int, _frame: object) -> None:
-        if control.stopping:
+    A terminal that is closed saves and stops it too. That may be signalled several times; with
+    ``nohup`` it is ignored, and the run continues.
+    """
+    hangup = getattr(signal, "SIGHUP", None)
+
+    def handle(number: int, _frame: object) -> None:
+        if not control.stopping:
+            control.stop()
+            log("Saving; press Ctrl-C again to quit at once.")
+        elif number != hangup:
             raise KeyboardInterrupt
-        log("Saving; press Ctrl-C again to quit at once.")
-        control.stop()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(hangup)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

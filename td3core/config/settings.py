@@ -42,7 +42,7 @@ def default(name: str) -> Any:
 
 def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
     """Return (name, old value, new value) of every setting that differs."""
-    pairs = ((name, getattr(old, name), getattr(new, name)) for name, _ in specs(Tunables))
+    pairs = ((name, getattr(old, name), getattr(new, name)) for name, _ in specs(old))
     return [(name, before, after) for name, before, after in pairs if before != after]
 
 

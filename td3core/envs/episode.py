@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from td3core.arrays import Floats
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
-from td3core.errors import Message, RunError
+from td3core.errors import Message, RunError, reason_of, require_no_interrupt
 from td3core.randomness import Purpose, episode_seed
 
 # What array.all() calls, without the overhead: this runs at every step.
@@ -80,7 +79,8 @@ class Episode:
         except RunError:
             self.close()
             raise
-        except Exception as problem:
+        except BaseException as problem:
+            require_no_interrupt(problem)
             raise self._failure(problem) from problem
         self._check(self.obs)
 
@@ -89,7 +89,8 @@ class Episode:
         assert self._env is not None
         try:
             next_obs, reward, terminated, truncated, _ = self._env.step(action)
-        except Exception as problem:
+        except BaseException as problem:
+            require_no_interrupt(problem)
             raise self._failure(problem) from problem
         self._check(next_obs)
         if not math.isfinite(reward):
@@ -122,10 +123,12 @@ class Episode:
     def close(self) -> None:
         """Close the environment."""
         if self._env is not None:
-            # It may have just failed.
-            with suppress(Exception):
-                self._env.close()
-            self._env = None
+            env, self._env = self._env, None
+            try:
+                env.close()
+            except BaseException as problem:
+                # It may have just failed.
+                require_no_interrupt(problem)
 
     @property
     def _place(self) -> Message:
@@ -136,14 +139,14 @@ class Episode:
             episode=self._start.episode,
         )
 
-    def _failure(self, problem: Exception) -> RunError:
+    def _failure(self, problem: BaseException) -> RunError:
         self.close()
         return RunError(
             "The environment {env_id} raised {error} at {place}: {reason}",
             env_id=self._info.env_id,
             error=type(problem).__name__,
             place=self._place,
-            reason=str(problem),
+            reason=reason_of(problem),
         )
 
     def _check_spaces(self, env: AgentView) -> None:

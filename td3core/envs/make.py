@@ -18,7 +18,14 @@ from td3core.envs.agent_view import AgentView
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error
-from td3core.errors import Message, RequestError, quoted, unknown_name
+from td3core.errors import (
+    Message,
+    RequestError,
+    quoted,
+    reason_of,
+    require_no_interrupt,
+    unknown_name,
+)
 from td3core.system.import_path import search_current_folder_last
 
 _LARGEST_WHOLE = 2.0**53
@@ -72,8 +79,9 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
         raise
     except gym_error.UnregisteredEnv as problem:
         raise _unknown_env_error(env_id) from problem
-    except Exception as problem:
-        # An environment is anyone's code and may raise anything.
+    except BaseException as problem:
+        # An environment is anyone's code and may raise anything, or call sys.exit.
+        require_no_interrupt(problem)
         raise _creation_error(choice, problem) from problem
 
 
@@ -208,7 +216,7 @@ def _dependency_error(env_id: str, problem: Exception) -> RequestError:
     )
 
 
-def _creation_error(choice: EnvChoice, problem: Exception) -> RequestError:
+def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     env_id, given = choice.env_id, choice.kwargs
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
     if unexpected and unexpected[1] in given:
@@ -231,8 +239,9 @@ def _creation_error(choice: EnvChoice, problem: Exception) -> RequestError:
     )
 
 
-def _reason(problem: Exception) -> str:
+def _reason(problem: BaseException) -> str:
     """Return the first line of an exception's text, or its type if it has none."""
     # Gymnasium appends its call of the environment, whose arguments the message names already.
-    text = str(problem).split(" was raised from the environment creator")[0].strip().splitlines()
-    return text[0].rstrip(".") if text else type(problem).__name__
+    text = reason_of(problem).split(" was raised from the environment creator")[0]
+    lines = text.strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(problem).__name__

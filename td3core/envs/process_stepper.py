@@ -10,7 +10,6 @@ import functools
 import multiprocessing
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from ctypes import c_uint8
@@ -27,7 +26,7 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
 from td3core.errors import RequestError, RunError, message_of, traceback_of
-from td3core.system.child_process import ChildProcess
+from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 
 _STEP, _DONE = b"step", b"done"
 
@@ -158,8 +157,7 @@ def _serve(
     num_envs: int,
 ) -> None:
     """Run commands for the environments of ``slots`` until the pipe closes."""
-    # Ctrl-C reaches every process of the terminal; the training process handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_signals_to_parent()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
     stepper = Stepper(info, seed, arrays, num_envs, first=slots[0])
@@ -179,7 +177,8 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
     """Run a command and send whether it was done."""
     try:
         command()
-    except Exception as problem:
+    except BaseException as problem:
+        # Ctrl-C does not reach this process: whatever it is, the environment raised it.
         pipe.send_bytes(pickle.dumps((message_of(problem), traceback_of(problem))))
     else:
         pipe.send_bytes(_DONE)

@@ -37,20 +37,11 @@ class Started:
     device: str
     threads: int
     products: str
-    """The matrix product in use (see :mod:`td3core.algorithm.matmul`)."""
+    """What computes the updates (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
     """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
-
-    @property
-    def repeats(self) -> str:
-        """Say in a sentence which steps are taken again; empty without any."""
-        if not self.repeated_steps:
-            return ""
-        which = "The step" if self.repeated_steps == 1 else f"The {self.repeated_steps:,} steps"
-        verb = "is" if self.repeated_steps == 1 else "are"
-        return f"{which} on record after step {self.env_steps:,} {verb} taken again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,41 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
 from td3core.runs.metadata import Parent
 from td3core.runs.resumption import ResumePoint, differing, load_complete
+
+
+def branch_settings(
+    path: Path, header: Header, values: Mapping[str, Any]
+) -> tuple[RunConfig, Tunables]:
+    """Return the settings of a branch: those of a checkpoint with the changes in ``values``.
+
+    Reads no file: ``path`` only names the checkpoint that ``header`` was read from.
+
+    Raises:
+        RequestError: a setting cannot change or is out of range.
+    """
+    before = {**to_dict(header.config), **to_dict(header.tunables)}
+    config, tunables = make_settings({**before, **values})
+    for name in differing(config, header.config):
+        raise RequestError(
+            "{name} cannot change in a branch; it is {value}, as in {checkpoint}.",
+            name=name,
+            value=before[name],
+            checkpoint=path.name,
+        )
+    reached = header.counters.env_steps
+    if config.steps <= reached:
+        raise RequestError(
+            "steps cannot be {steps} in a branch of step {reached}; it counts from the first step"
+            " of the parent.",
+            steps=config.steps,
+            reached=reached,
+        )
+    return config, tunables
 
 
 def prepare_branch(
@@ -20,23 +51,7 @@ def prepare_branch(
         RequestError: the file will not do, or a setting cannot change or is out of range.
     """
     saved = load_complete(path)
-    before = {**to_dict(saved.header.config), **to_dict(saved.header.tunables)}
-    config, tunables = make_settings({**before, **values})
-    for name in differing(config, saved.header.config):
-        raise RequestError(
-            "{name} cannot change in a branch; it is {value}, as in {checkpoint}.",
-            name=name,
-            value=before[name],
-            checkpoint=path.name,
-        )
-    reached = saved.header.counters.env_steps
-    if config.steps <= reached:
-        raise RequestError(
-            "steps cannot be {steps} in a branch of step {reached}; it counts from the first step"
-            " of the parent.",
-            steps=config.steps,
-            reached=reached,
-        )
+    config, tunables = branch_settings(path, saved.header, values)
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
         counters = replace(saved.header.counters, exploration_noise=tunables.exploration_noise)
         saved = replace(saved, header=replace(saved.header, counters=counters))
@@ -45,12 +60,13 @@ def prepare_branch(
 
 def parent_of(point: ResumePoint) -> Parent:
     """Return what a branch records of its origin."""
-    path = point.path
+    path = point.path.resolve()
     # A checkpoint lies in its run's folder of checkpoints, or stands alone.
     run = path.parent.parent.name if path.parent.name == "checkpoints" else path.parent.name
-    return Parent(run=run, checkpoint=path.name, env_steps=point.env_steps)
+    # At the root of a drive there is no name.
+    return Parent(run=run or path.stem, checkpoint=path.name, env_steps=point.env_steps)
 
 
 def buffer_file_of(path: Path) -> Path:
     """Return where the replay buffer of a checkpoint's run lies, if it was kept."""
-    return path.parent.parent / "replay.f32"
+    return path.resolve().parent.parent / "replay.f32"

@@ -65,7 +65,8 @@ class RunDirectory:
         created: str,
         parent: Parent | None = None,
     ) -> None:
-        self.path = path
+        # An environment may change the current folder.
+        self.path = path = path.absolute()
         self.parent = parent
         self.config = config
         self.first_tunables = tunables
@@ -235,11 +236,13 @@ class RunDirectory:
             require_own(path)
 
     def _sweep(self, env_steps: int) -> None:
-        """Delete what a killed process was writing, and agents that waited after this step."""
+        """Delete what a killed process was writing, and agents of later steps: they are dropped."""
         halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
         # A window may be writing its notes just now.
         halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
         later = [p for p in self.pending() if p > self.pending_checkpoint(env_steps)]
+        steps = self.checkpoints.glob(f"step_*{SUFFIX}")
+        later += [path for path in steps if path > self.step_checkpoint(env_steps)]
         for path in (*halves, *later):
             path.unlink(missing_ok=True)
 

@@ -18,7 +18,11 @@ from td3core.system.files import make_folder, sync_folder
 def default_runs_dir() -> Path:
     """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
     chosen = os.environ.get("TD3_STUDIO_RUNS")
-    return Path(chosen) if chosen else platformdirs.user_data_path("td3-studio", False) / "runs"
+    return (
+        Path(chosen).absolute()
+        if chosen
+        else platformdirs.user_data_path("td3-studio", False) / "runs"
+    )
 
 
 def versions() -> dict[str, str]:

@@ -7,6 +7,7 @@ path; what it needs to get there could come from anyone's files.
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -76,6 +77,16 @@ def _restore(before: str | None) -> None:
         os.environ[_SAFE] = before
 
 
+def leave_signals_to_parent() -> None:
+    """Ignore the signals that reach every process of a terminal or a service.
+
+    The training process handles them: it needs its children to save what they are doing.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
 class ChildProcess:
     """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe."""
 
@@ -103,7 +114,8 @@ class ChildProcess:
         """End the process: at once if ``kill``, else give it 2 s to finish what it is doing."""
         self.close_pipe()
         if kill:
-            self._process.terminate()
+            # It ignores the signal of terminate().
+            self._process.kill()
         self._process.join(_JOIN_TIMEOUT_S)
         if self._process.is_alive():
             self._process.kill()

@@ -2,16 +2,16 @@
 
 import contextlib
 import os
-import signal
 from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
 
 from td3core.config import EnvChoice, RunConfig
+from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
-from td3core.system.child_process import ChildProcess
+from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 
 _NICENESS = 5
 
@@ -49,8 +49,7 @@ class EvaluationProcess(ChildProcess):
 
 def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
     """Evaluate each policy that arrives, until the pipe closes."""
-    # Ctrl-C reaches every process of the terminal; the training process handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
@@ -58,5 +57,6 @@ def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) ->
             policy = pipe.recv()
             try:
                 pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
-            except Exception as problem:
-                pipe.send(f"{type(problem).__name__}: {problem}")
+            except BaseException as problem:
+                # Ctrl-C does not reach this process: whatever it is, the environment raised it.
+                pipe.send(f"{type(problem).__name__}: {reason_of(problem)}")

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from td3core.algorithm.device_buffer import DeviceBuffer, fits
 from td3core.algorithm.td3 import TD3
@@ -25,6 +24,8 @@ from td3core.randomness import Purpose, generator, generator_state, restore_gene
 from td3core.training.divergence import require_finite_actions
 
 _LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_DRAW = 1_000_000
+"""Transitions drawn at once: 8 MB of row numbers."""
 
 
 class Exploration:
@@ -118,17 +119,22 @@ class Collector:
         require_finite_actions(actions, env_steps)
         return obs, actions
 
-    def sample(self) -> Batch[Floats] | Batch[Tensor]:
-        """Draw the batch of one update, on the agent's device if the whole buffer fits there."""
-        count = self._agent.tunables.batch_size
+    def update_agent(self, updates: int) -> None:
+        """Do so many updates of the agent on batches drawn from the buffer.
+
+        On the agent's device if the whole buffer fits there. Transitions are stored raw and
+        normalised by the present statistics, which keep moving.
+        """
+        batch = self._agent.tunables.batch_size
         if self._there is not None:
-            return self._there.sample(self._sampling, count)
-        batch = self._buffer.sample(self._sampling, count)
-        normalise = self._normaliser
-        if normalise is None:
-            return batch
-        # Stored raw and normalised by the present statistics, which keep moving.
-        return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
+            for _ in range(updates):
+                self._agent.update(self._there.sample(self._sampling, batch))
+            return
+        most = max(_LARGEST_DRAW // batch, 1)
+        for first in range(0, updates, most):
+            count = min(updates - first, most)
+            index = self._buffer.draw(self._sampling, (count, batch))
+            self._agent.update_from(self._buffer, index, self._normaliser)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of statistics, generators and the positions of all episodes."""

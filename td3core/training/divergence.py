@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from td3core.algorithm.td3 import TD3
-from td3core.arrays import Floats
+from td3core.arrays import Arrays, Floats
 from td3core.errors import RunError
 
 
@@ -36,6 +36,16 @@ def require_finite_agent(agent: TD3, env_steps: int) -> None:
     diverged = agent.diverged_network()
     if diverged is not None:
         raise DivergedError(f"a weight of {diverged}", "NaN or infinite", env_steps)
+
+
+def require_finite_state(state: Arrays, env_steps: int) -> None:
+    """Raise DivergedError before optimiser moments or metrics that are not finite are saved."""
+    # A loss says more than the moment that it spoilt.
+    for name in sorted(state, key=lambda name: not name.startswith("tally.")):
+        array = state[name]
+        finite = np.isfinite(array)
+        if not finite.all():
+            raise DivergedError(name.removeprefix("tally."), array[~finite][0], env_steps)
 
 
 def require_finite_metrics(metrics: Mapping[str, float], env_steps: int) -> None:

@@ -3,13 +3,14 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
-from td3core.errors import RequestError, RunError
+from td3core.errors import Message, RequestError, RunError
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.events import Evaluated
+from td3core.protocol.events import Evaluated, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.recorder import Recorder
@@ -35,29 +36,92 @@ class EvaluationRecord:
         """The step of the newest agent submitted; -1 before the first."""
         self.last: float | None = None
         """Mean return of the last evaluation."""
-        self.best: float | None = None
-        """The highest mean return."""
+        self._highest: float | None = None
+        """The highest mean return on record."""
+        self._best: Checkpoint | None = None
+        """The best agent, held until the end: its file may be lost, or have to be written later."""
+        self._mean_in_file: float | None = None
+        """Mean return of the agent in ``best``."""
+
+    @property
+    def best(self) -> tuple[float | None, Path | None]:
+        """Mean return and file of the best agent on disk; without one the highest mean return."""
+        if self._mean_in_file is not None and self._run.best.exists():
+            return self._mean_in_file, self._run.best
+        return self._highest, None
+
+    @property
+    def best_is_saved(self) -> bool:
+        """Whether the best agent, if there is one, is on disk as ``best``."""
+        best = self._best
+        return best is None or (_mean(best) == self._mean_in_file and self._run.best.exists())
 
     def restore(self, env_steps: int) -> list[Checkpoint]:
         """Continue at ``env_steps`` with what is on record; return the agents still pending."""
-        run, best_at = self._run, -1
-        recorded = dict(run.evaluations())
+        run, recorded = self._run, dict(self._run.evaluations())
         for step, mean in recorded.items():
             self.submitted_at = step
-            if self._add(mean):
-                best_at = step
+            self._add(mean)
+        self._restore_best(recorded, env_steps)
         pending = []
         for path in run.pending():
-            with contextlib.suppress(RequestError):
-                agent = load(path)
-                step = agent.header.counters.env_steps
-                if step <= env_steps and step not in recorded:
-                    pending.append(agent)
-                    continue
-                if step == best_at:
-                    self._save_best(agent, run.evaluation_at(step))
-            path.unlink(missing_ok=True)
+            agent = _load(path)
+            step = _step(agent)
+            if agent and step <= env_steps and step not in recorded:
+                pending.append(agent)
+            elif not self._must_keep(step):
+                path.unlink(missing_ok=True)
         return pending
+
+    def _restore_best(self, recorded: dict[int, float], env_steps: int) -> None:
+        """Find the best agent up to ``env_steps`` that is on disk, and save it as ``best``.
+
+        Where the run does not resume from its newest checkpoint, ``best`` may be newer: an agent
+        of steps that are dropped.
+        """
+        run, held, means = self._run, _load(self._run.best), dict(recorded)
+        dropped_at = _step(held) if _step(held) > env_steps else None
+        if dropped_at is not None:
+            held = None
+            run.best.unlink(missing_ok=True)
+        elif held and held.header.evaluation:
+            # It counts even if its table was moved away.
+            means = {_step(held): held.header.evaluation.mean} | means
+        for step in sorted(means, key=lambda step: means[step], reverse=True):
+            if held and held.header.evaluation and step == _step(held):
+                self._best, self._mean_in_file = held, _mean(held)
+            else:
+                self._best = self._find(step)
+            if self._best is not None:
+                break
+        self.save_best()
+        if dropped_at is not None:
+            self._warn_about_dropped(dropped_at, env_steps)
+
+    def _find(self, step: int) -> Checkpoint | None:
+        """Return the evaluated agent of a step from whichever file holds it."""
+        run, result = self._run, self._run.evaluation_at(step)
+        for path in (run.pending_checkpoint(step), run.step_checkpoint(step), run.last):
+            agent = _load(path)
+            if agent and result and _step(agent) == step:
+                return _evaluated(agent, result)
+        return None
+
+    def _warn_about_dropped(self, step: int, env_steps: int) -> None:
+        message = Message(
+            "The best agent, of step {step}, was dropped: the run resumes from step {reached}.",
+            step=step,
+            reached=env_steps,
+        )
+        if self._best is not None:
+            message = Message(
+                "The best agent, of step {step}, was dropped: the run resumes from step {reached}."
+                " The best one before it, of step {kept}, replaces it.",
+                step=step,
+                reached=env_steps,
+                kept=_step(self._best),
+            )
+        self._recorder.report(Warned(env_steps=env_steps, message=message))
 
     def add(self, agent: Checkpoint, result: EvaluationResult) -> None:
         """Record and report the result of an agent; save the agent if it is the best.
@@ -84,20 +148,53 @@ class EvaluationRecord:
                 reward_threshold=agent.header.env.reward_threshold,
             )
         )
-        if is_best:
-            self._save_best(agent, result)
+        before = self._best
+        if before is None or result.mean > _mean(before):
+            self._best = _evaluated(agent, result)
+            if self._run.pending_checkpoint(env_steps).exists():
+                self._run.pending_checkpoint(_step(before)).unlink(missing_ok=True)
+        self.save_best()
         # Only now both the result and the agent are on disk.
         self._recorder.sync(env_steps)
-        self._run.pending_checkpoint(env_steps).unlink(missing_ok=True)
+        if not self._must_keep(env_steps):
+            self._run.pending_checkpoint(env_steps).unlink(missing_ok=True)
+
+    def save_best(self) -> None:
+        """Save the best agent as ``best`` if that failed before, or if the file is gone."""
+        best = self._best
+        if best is None or self.best_is_saved or not self._checkpointer.save(Kind.BEST, best):
+            return
+        self._mean_in_file = _mean(best)
+        self._recorder.sync(_step(best))
+        self._run.pending_checkpoint(_step(best)).unlink(missing_ok=True)
+
+    def _must_keep(self, step: int) -> bool:
+        """Return whether the pending agent of a step is the only file of the best agent."""
+        return not self.best_is_saved and _step(self._best) == step
 
     def _add(self, mean: float) -> bool:
-        """Take in a mean return; return whether it is the best so far."""
-        is_best = self.best is None or mean > self.best
+        """Take in a mean return; return whether it is the highest so far."""
+        is_highest = self._highest is None or mean > self._highest
         self.last = mean
-        if is_best:
-            self.best = mean
-        return is_best
+        if is_highest:
+            self._highest = mean
+        return is_highest
 
-    def _save_best(self, agent: Checkpoint, result: EvaluationResult | None) -> None:
-        best = replace(agent, header=replace(agent.header, evaluation=result))
-        self._checkpointer.save(Kind.BEST, best)
+
+def _load(path: Path) -> Checkpoint | None:
+    with contextlib.suppress(RequestError):
+        return load(path)
+    return None
+
+
+def _step(agent: Checkpoint | None) -> int:
+    return agent.header.counters.env_steps if agent else -1
+
+
+def _evaluated(agent: Checkpoint, result: EvaluationResult) -> Checkpoint:
+    return replace(agent, header=replace(agent.header, evaluation=result))
+
+
+def _mean(agent: Checkpoint) -> float:
+    assert agent.header.evaluation is not None
+    return agent.header.evaluation.mean

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import RunConfig
-from td3core.errors import RunError
+from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
@@ -103,12 +103,13 @@ class Evaluator:
             )
         except RunError:
             raise
-        except Exception as problem:
+        except BaseException as problem:
+            require_no_interrupt(problem)
             raise RunError(
                 "The evaluation at step {step} failed: {error}: {text}",
                 step=agent.header.counters.env_steps,
                 error=type(problem).__name__,
-                text=problem,
+                text=reason_of(problem),
             ) from problem
 
     @contextlib.contextmanager

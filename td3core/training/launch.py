@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from td3core.algorithm import fused
 from td3core.algorithm.device import require_device
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
@@ -23,7 +24,14 @@ from td3core.config import RunConfig, Tunables, check_together
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
-from td3core.errors import Message, RequestError, RunError, traceback_of
+from td3core.errors import (
+    Message,
+    RequestError,
+    RunError,
+    reason_of,
+    require_no_interrupt,
+    traceback_of,
+)
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
@@ -71,6 +79,8 @@ def train(
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     """
+    # An environment may change the current folder.
+    runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
@@ -93,6 +103,7 @@ def resume(
     Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
     length of the whole run.
     """
+    run = run.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         # Nobody may write to the run between reading it here and resuming it.
@@ -132,6 +143,7 @@ def branch(
 
     The checkpoint's run stays as it is.
     """
+    checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables = prepare_branch(checkpoint, values)
@@ -159,7 +171,9 @@ def _conduct(
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
-        except Exception as problem:
+        except BaseException as problem:
+            # Such as sys.exit in an environment: a run that ends early has not ended well.
+            require_no_interrupt(problem)
             log.debug("the run failed", exc_info=True)
             outcome = _failure(problem, trainer)
         if trainer is not None:
@@ -181,6 +195,9 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
         require_same_sizes(plan.point, info)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
+    if config.device == "cpu":
+        # Before the limit below, which holds for the libraries that are loaded.
+        fused.load_or_compile()
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
@@ -203,11 +220,11 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     return trainer
 
 
-def _failure(problem: Exception, trainer: Trainer | None) -> Failed:
+def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     if isinstance(problem, RunError):
         message = problem.message
     else:
-        message = Message("{error}: {text}", error=type(problem).__name__, text=problem)
+        message = Message("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))
     details = traceback_of(problem)
     if trainer is None:
         return Failed(message=message, details=details)

@@ -1,10 +1,12 @@
 """Live changes of a run: those requested now, and those scheduled at their steps."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from td3core.algorithm.td3 import TD3
-from td3core.config import Tunables, changes, check_together, to_dict
+from td3core.config import Tunables, changes, check_together
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs import journal
@@ -37,12 +39,11 @@ class Schedule:
         Each call applies at most one change per setting: a setting that returned to its old value
         did so by way of others, and each of them is logged.
         """
-        values, taken = to_dict(tunables), set[str]()
+        taken: dict[str, Any] = {}
         while self.due(env_steps) and self._changes[0].name not in taken:
             change = self._changes.pop(0)
-            values[change.name] = change.new
-            taken.add(change.name)
-        return Tunables(**values)
+            taken[change.name] = change.new
+        return replace(tunables, **taken)
 
     def drop(self, names: Iterable[str]) -> bool:
         """Drop the remaining changes of these settings; return whether there were any."""

@@ -1,6 +1,7 @@
 """What a run reports and records: events to its listener, rows to its tables."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 from td3core import checkpoint
 from td3core.arrays import Doubles
 from td3core.checkpoint import Checkpoint
-from td3core.errors import Message
+from td3core.checkpoint.format import require_readable
+from td3core.checkpoint.resumable import require_resumable
+from td3core.errors import Message, RequestError, RunError
 from td3core.protocol import events
 from td3core.protocol.events import EpisodeEnded, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
@@ -150,6 +153,21 @@ class Recorder:
 
 
 def _save_even_without_folder(path: Path, agent: Checkpoint) -> None:
-    """Save an agent; a folder deleted during the run is made again, or the agent would be lost."""
+    """Save an agent; a folder deleted during the run is made again, or the agent would be lost.
+
+    Raises:
+        RunError: its file could not be opened, or no run could resume from it.
+    """
+    # As the file holds them: with one dimension at least.
+    arrays = {name: np.ascontiguousarray(array) for name, array in agent.tensors.items()}
+    try:
+        require_readable(path, replace(agent, tensors=arrays))
+        require_resumable(path.name, replace(agent, tensors=arrays))
+    except RequestError as problem:
+        raise RunError(
+            "{file} was not saved, because it could not be opened again: {reason}",
+            file=path.name,
+            reason=problem.message,
+        ) from problem
     make_folder(path.parent)
     checkpoint.save(path, agent.header, agent.tensors)

@@ -134,6 +134,13 @@ class Trainer:
                 path=self.directory.last,
                 reason=self._recorder.last_problem,
             )
+        if not self._evaluations.best_is_saved:
+            raise RunError(
+                "The run is over, but its best agent could not be saved as {path}: {reason}."
+                " Resume the run to try again.",
+                path=self.directory.best,
+                reason=self._recorder.last_problem,
+            )
         self._send_progress(self._state.phase)
         return self.ending("user" if stopped else "finished")
 
@@ -175,8 +182,7 @@ class Trainer:
             done = min(self.env_steps / self.config.steps, 1.0)
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         updates = self._num_envs * self._agent.tunables.updates_per_step
-        for _ in range(updates):
-            self._agent.update(self._collector.sample())
+        self._collector.update_agent(updates)
         return updates > 0
 
     def _do_due_work(self, learning: bool) -> None:
@@ -279,7 +285,9 @@ class Trainer:
     def _save(self, kind: Kind) -> bool:
         agent = self._capture()
         with self._clock.stopped():
-            return self._checkpointer.save(kind, agent)
+            saved = self._checkpointer.save(kind, agent)
+            self._evaluations.save_best()
+        return saved
 
     def _send_progress(self, phase: Phase) -> None:
         self._recorder.flush(self.env_steps)
@@ -297,7 +305,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._state.choose_product(),
+                products=self._state.choose_engine(),
             )
         )
         for message in self._deviations:
@@ -305,11 +313,13 @@ class Trainer:
 
     # The end ------------------------------------------------------------------------------------
 
-    def rescue(self, problem: Exception) -> None:
+    def rescue(self, problem: BaseException) -> None:
         """After a failure, save whatever is still sound."""
         with contextlib.suppress(Exception):
             if not isinstance(problem, DivergedError):
                 self._save(Kind.LAST)
+        with contextlib.suppress(Exception):
+            self._evaluations.save_best()
             self._send_progress(self._state.phase)
 
     def close(self) -> None:
@@ -319,6 +329,7 @@ class Trainer:
     def ending(self, stopped: str) -> Ended:
         """Return how far the run got; ``stopped`` as in :class:`Ended`."""
         run = self.directory
+        best_eval_return, best_checkpoint = self._evaluations.best
         return Ended(
             run=run.path,
             stopped=stopped,
@@ -328,8 +339,8 @@ class Trainer:
             wall_s=self._state.wall_s,
             steps_per_s=self._clock.average(self.env_steps),
             last_eval_return=self._evaluations.last,
-            best_eval_return=self._evaluations.best,
-            best_checkpoint=run.best if run.best.exists() else None,
+            best_eval_return=best_eval_return,
+            best_checkpoint=best_checkpoint,
             last_checkpoint=run.last if run.last.exists() else None,
         )
 

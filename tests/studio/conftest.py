@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.app import build_window
 from studio.run_browser.panel import RunBrowser
@@ -21,6 +21,17 @@ def own_settings(tmp_path: Path) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def _no_widget_outlives_its_test(own_settings: None) -> Iterator[None]:
+    """Delete what is to be deleted.
+
+    Qt does that in an event loop only. Until then it would all be styled again with every later
+    window, and building one would take ten times as long.
+    """
+    yield
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
 @pytest.fixture
 def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
     """The whole window, shown, over an empty runs folder."""
@@ -33,10 +44,6 @@ def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
         qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=30_000)
     window.close()
     window.deleteLater()
-    # Qt deletes it in an event loop only. Until then it would be restyled with every later window;
-    # and a style sheet that is there already would style each part twice as it is built.
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    QApplication.instance().setStyleSheet("")
 
 
 @pytest.fixture
@@ -65,4 +72,4 @@ def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[Ru
     made.resize(*browser_size)
     made.show()
     yield made
-    made.stop_tasks()
+    made.shutdown()

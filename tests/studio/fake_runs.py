@@ -7,6 +7,10 @@ from typing import Any
 
 import tomli_w
 
+from studio.session.agents import SavedAgents
+from studio.session.history import RunHistory
+from studio.session.record import RunRecord
+from studio.window.main_window import MainWindow
 from td3core.config import make_settings
 from td3core.runs.directory import (
     EPISODE_COLUMNS,
@@ -50,6 +54,12 @@ def make_run(
     if name or note:
         write_label(run.path, RunLabel(name=name, note=note))
     return RunDirectory.open(run.path)
+
+
+def open_record(window: MainWindow, **parts: Any) -> None:
+    """Show a run that was never on disk; ``parts`` are fields of its ``RunRecord``."""
+    agents = SavedAgents(run=Path("run"), stamps={}, means={}, favourite=None, run_bytes=0)
+    window.model.open(RunHistory(record=RunRecord(**parts), agents=agents))
 
 
 def return_at(step: int) -> float:

@@ -107,8 +107,8 @@ def points_in_view(curve: Curve, source: HasCurves, view: View) -> tuple[Numbers
 
 
 def last_step_of(curves: Iterable[Curve], source: HasCurves) -> float:
-    """Return the last step that any of these curves has a row for; 0 without any."""
-    found = [curve.series_in(source) for curve in curves]
+    """Return the last step of the series that these curves are columns of; 0 if all are empty."""
+    found = [series_of(source) for series_of in {curve.source for curve in curves}]
     ends = [float(series.column("env_steps")[-1]) for series in found if series]
     return max(ends, default=0.0)
 

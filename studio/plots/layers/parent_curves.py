@@ -35,15 +35,14 @@ class ParentCurveLayer(Layer):
     def draw(self, view: View) -> Sequence[Numbers]:
         """Draw the part in view; nothing if the run has no ancestors."""
         shown_before, self._shown = self._shown, self.last_step() > 0.0
-        past = self._model.past
-        if past is None or not self._shown:
+        if not self._shown:
             if shown_before:
                 for item in self._items.values():
                     item.clear()
             return ()
         heights = []
         for curve, item in self._items.items():
-            x, y = points_in_view(curve, past, view)
+            x, y = points_in_view(curve, self._model.parent_curves, view)
             item.setData(x, y)
             heights.append(y)
         return heights
@@ -56,8 +55,7 @@ class ParentCurveLayer(Layer):
 
     def last_step(self) -> float:
         """Return the last step of any ancestor's curve."""
-        past = self._model.past
-        return 0.0 if past is None else last_step_of(self._items, past)
+        return last_step_of(self._items, self._model.parent_curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return one entry for all dimmed curves."""

@@ -1,4 +1,4 @@
-"""The process that plays an agent and draws it. Knows neither Qt nor torch.
+"""The process that plays an agent and draws it. Imports neither Qt nor torch.
 
-Start with ``process.py``; ``protocol.py`` is what it is told and answers.
+Start with ``process.py``; ``protocol.py`` defines its messages.
 """

@@ -1,7 +1,7 @@
 """A ring of pictures in shared memory: the renderer writes, the window reads and releases.
 
 The window unlinks a block as soon as it has attached to it. Both sides keep their mapping, but the
-name is gone, so nothing is left behind however either of them ends.
+name is gone, so that no memory leaks however either of them ends.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ CHANNELS = 3
 
 
 class RingWriter:
-    """The renderer's side. A slot is written again only after the window has released it.
+    """The renderer's side. It reuses a slot only after the window has released it.
 
-    Slot numbers never repeat when the block is replaced, so that a late release of a picture in
-    the old block cannot free a slot of the new one.
+    Slot numbers are unique across blocks, so that a late release for an old block cannot free a
+    slot of the new one.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -30,11 +30,11 @@ class RingWriter:
 
     @property
     def has_room(self) -> bool:
-        """True if a picture can be written now."""
+        """True if a slot is free."""
         return self._memory is None or bool(self._free)
 
     def fit(self, picture: NDArray[np.uint8]) -> str | None:
-        """Make a new block if this picture needs one; return the block's name if so."""
+        """Create a new block if the picture needs one; return its name in that case."""
         if self._memory is not None and picture.nbytes == self._slot_bytes:
             return None
         self.close()
@@ -54,12 +54,12 @@ class RingWriter:
         return slot
 
     def release(self, slot: int) -> None:
-        """Note that the window has done with a slot."""
+        """Free a slot that the window no longer needs."""
         if slot // SLOTS == self._blocks - 1:
             self._free.add(slot)
 
     def close(self) -> None:
-        """Let go of the block."""
+        """Close the block."""
         if self._memory is not None:
             self._memory.close()
             self._memory = None
@@ -74,7 +74,7 @@ class RingReader:
         self._memory: SharedMemory | None = None
 
     def attach(self, name: str) -> None:
-        """Turn to a new block; pictures in the old one have to be copied by now."""
+        """Attach to a new block; pictures in the old one are lost."""
         self.close()
         self._memory = SharedMemory(name)
         self._memory.unlink()
@@ -89,13 +89,13 @@ class RingReader:
         return self._memory.buf[start : start + size]
 
     def close(self) -> None:
-        """Let go of the block."""
+        """Close the block."""
         if self._memory is not None:
             self._memory.close()
             self._memory = None
 
     def sweep(self) -> None:
-        """Remove a block that a dead renderer made and did not live to announce."""
+        """Remove a block that the renderer created but did not announce before it died."""
         with contextlib.suppress(FileNotFoundError):
             self.attach(block_name(self._prefix, self._blocks))
         self.close()

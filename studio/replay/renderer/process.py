@@ -1,7 +1,7 @@
-"""The renderer: a process of its own that plays saved agents and writes pictures.
+"""The renderer: a process that plays saved agents and draws pictures.
 
-Drawing is pure Python work for most environments and would take its time from a run in the same
-process. Neither torch nor Qt is imported here.
+Most environments draw in pure Python, which would slow down a run in the same process. Neither
+torch nor Qt is imported here.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from td3core.errors import RequestError
 
 
 def main(connection: Connection, prefix: str) -> None:
-    """Obey the commands that come through the pipe until it closes or one says quit."""
+    """Execute the commands from the pipe until it closes or ``Quit`` arrives."""
     prepare_rendering()
-    # Ctrl-C in a terminal goes to the whole group; it is the window's to answer.
+    # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     renderer = Renderer(connection, prefix)
     try:
-        # One thread, as in training: equal sums, and no cores taken from the run.
+        # One thread, as in training: same results, and no cores taken from the run.
         with threadpool_limits(1, user_api="blas"):
             renderer.serve()
     except (EOFError, ConnectionError):
-        return  # The window is gone.
+        return  # The window has ended.
     except Exception as problem:
         text = (f"{type(problem).__name__}: {problem}").splitlines()[0]
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def main(connection: Connection, prefix: str) -> None:
 
 
 class Renderer:
-    """Holds the agent on stage. Between any two steps it listens to the pipe."""
+    """Holds the loaded agent. It reads the pipe between any two steps."""
 
     def __init__(self, connection: Connection, prefix: str) -> None:
         self._connection = connection
@@ -58,43 +58,43 @@ class Renderer:
         self._rewinding = False
         self._playing = False
         self._steps_wanted = 0
-        self._picture_owed = False
+        self._picture_due = False
         self._picture_sent = False
 
     def serve(self) -> None:
-        """Listen and play."""
+        """Execute commands and play."""
         while True:
-            # Commands come first: of ten loads in a row only the last is carried out.
-            if self._connection.poll(self._patience_s()):
+            # Commands first, so that only the last of several loads is executed.
+            if self._connection.poll(self._timeout_s()):
                 command = self._connection.recv()
                 if isinstance(command, protocol.Quit):
                     return
-                self._obey(command)
+                self._execute(command)
                 continue
             try:
                 self._advance()
             except RequestError as problem:
-                self._clear_stage()
+                self._unload()
                 self._send(protocol.Refused(ticket=self._ticket, message=str(problem)))
 
     def close(self) -> None:
-        """Let go of the environment and the shared memory."""
+        """Close the environment and free the shared memory."""
         self._close_episode()
         self._ring.close()
 
-    def _patience_s(self) -> float | None:
-        """Return how long to listen; None if only a command can give something to do."""
+    def _timeout_s(self) -> float | None:
+        """Return how long to wait for a command; None if there is nothing else to do."""
         if self._load_now or self._rewinding:
             return 0.0
         if self._episode is None:
             return None
-        if self._picture_owed:
+        if self._picture_due:
             return 0.0 if self._ring.has_room else None
         if self._steps_wanted:
             return 0.0
         return self._clock.wait_s() if self._playing else None
 
-    def _obey(self, command: protocol.Command) -> None:
+    def _execute(self, command: protocol.Command) -> None:
         match command:
             case protocol.Load(at_episode_end=later) if later and self._episode:
                 self._load_later = command
@@ -106,8 +106,8 @@ class Renderer:
                 self._clock.restart()
             case protocol.Pause():
                 self._playing = False
-                # Pictures may have been left out; what stands still has to be seen.
-                self._picture_owed = not self._picture_sent
+                # Pictures may have been skipped; the current step has to be shown.
+                self._picture_due = not self._picture_sent
             case protocol.Step():
                 self._playing = False
                 self._steps_wanted += 1
@@ -126,8 +126,8 @@ class Renderer:
                 self._clock.pictures_per_s = most
             case protocol.Fit():
                 self._box = command
-                # What stands still has to be seen in its new size.
-                self._picture_owed = self._picture_owed or self._picture_sent
+                # A paused picture has to be drawn in its new size.
+                self._picture_due = self._picture_due or self._picture_sent
 
     def _advance(self) -> None:
         if self._load_now:
@@ -135,7 +135,7 @@ class Renderer:
         elif self._rewinding:
             self._steps_wanted = 0
             self._begin_episode(0)
-        elif self._picture_owed:
+        elif self._picture_due:
             self._show()
         elif self._episode and self._episode.moment.over:
             self._after_episode(self._episode.index + 1)
@@ -144,13 +144,13 @@ class Renderer:
 
     def _load(self, load: protocol.Load) -> None:
         self._load_now, self._ticket, self._seed = None, load.ticket, load.seed
-        # Never two at once: a second OpenGL renderer in one process can come out black.
+        # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
         self._agent = LoadedAgent(load.path)
         self._begin_episode(0)
         assert self._episode is not None
-        # Draw before saying yes: some environments find out only now that they cannot.
+        # Draw before replying: some environments only fail when they draw.
         self._episode.picture()
         header = self._agent.header
         self._send(
@@ -175,22 +175,22 @@ class Renderer:
         assert self._agent is not None
         self._rewinding = False
         self._close_episode()
-        # A fresh environment for each, as in an evaluation.
+        # A new environment for each episode, as in an evaluation.
         self._episode = Episode(self._agent, self._seed, index)
         self._clock.fps = self._episode.fps
         self._clock.restart()
-        self._picture_owed = True
+        self._picture_due = True
 
     def _take_step(self, episode: Episode) -> None:
         episode.step()
         self._picture_sent = False
         if self._steps_wanted:
             self._steps_wanted -= 1
-            self._picture_owed = True
+            self._picture_due = True
             return
         self._clock.tick()
         over = episode.moment.over
-        self._picture_owed = over or (self._ring.has_room and self._clock.may_draw())
+        self._picture_due = over or (self._ring.has_room and self._clock.may_draw())
         if over:
             self._clock.restart(HOLD_S)
 
@@ -214,9 +214,9 @@ class Renderer:
             )
         )
         self._clock.note_drawn(began)
-        self._picture_owed, self._picture_sent = False, True
+        self._picture_due, self._picture_sent = False, True
 
-    def _clear_stage(self) -> None:
+    def _unload(self) -> None:
         self._close_episode()
         self._agent, self._load_later = None, None
         self._playing, self._rewinding, self._steps_wanted = False, False, 0
@@ -225,7 +225,7 @@ class Renderer:
         if self._episode is not None:
             episode, self._episode = self._episode, None
             episode.close()
-        self._picture_owed = self._picture_sent = False
+        self._picture_due = self._picture_sent = False
 
     def _send(self, reply: protocol.Reply) -> None:
         self._connection.send(reply)

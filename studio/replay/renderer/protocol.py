@@ -1,7 +1,7 @@
-"""What the window and the renderer say to each other, as values that travel through a pipe.
+"""The messages between window and renderer, sent through a pipe.
 
-Named tuples: two travel with every picture, and a dataclass takes Python ten times as long to pack
-and unpack, while the training waits for the interpreter.
+Named tuples, because two are sent with every picture and pickling a dataclass takes ten times as
+long, during which the training waits for the interpreter.
 """
 
 from pathlib import Path
@@ -11,57 +11,57 @@ from td3core.evaluation.rollout import RolloutStep
 
 
 class Load(NamedTuple):
-    """Show another agent, from its first episode on."""
+    """Load another agent and show its first episode."""
 
     ticket: int
-    """Grows with every load; a newer load replaces one that has not begun."""
+    """Increases with every load; a newer load replaces one that has not started."""
     path: Path
     seed: int
     playing: bool
-    """Whether to play on by the clock. Without meaning if ``at_episode_end``."""
+    """Whether to play at once. Ignored if ``at_episode_end``."""
     at_episode_end: bool = False
-    """Let the episode under way be finished first."""
+    """Finish the current episode first."""
 
 
 class Play(NamedTuple):
-    """Go on by the clock, episode after episode."""
+    """Play in real time, episode after episode."""
 
 
 class Pause(NamedTuple):
-    """Stop after the step under way."""
+    """Pause after the current step."""
 
 
 class Step(NamedTuple):
-    """Stop, then take exactly one step and show it."""
+    """Pause, then take exactly one step and show it."""
 
 
 class Restart(NamedTuple):
-    """Begin again with the first episode of a seed."""
+    """Restart with the first episode of a seed."""
 
     seed: int
 
 
 class Speed(NamedTuple):
-    """Play this many times as fast as the environment's own pace."""
+    """Play this many times as fast as the environment's own speed."""
 
     factor: float
 
 
 class Rate(NamedTuple):
-    """Draw at most so many pictures a second; steps keep their pace."""
+    """Limit the pictures per second; the speed of the steps stays."""
 
     most: float
 
 
 class Fit(NamedTuple):
-    """Draw pictures as large as they fit into so many pixels, in their own shape."""
+    """Draw pictures as large as fits into this size, in their own aspect ratio."""
 
     width: int
     height: int
 
 
 class ReleaseSlot(NamedTuple):
-    """The picture in this slot has been shown; the slot may be written again."""
+    """The picture in this slot has been shown; the slot can be reused."""
 
     slot: int
 
@@ -74,24 +74,24 @@ Command = Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlo
 
 
 class Block(NamedTuple):
-    """Pictures from now on lie in the shared memory of this name."""
+    """From now on pictures are in the shared memory of this name."""
 
     name: str
 
 
 class Loaded(NamedTuple):
-    """An agent is on stage; its first picture follows."""
+    """An agent is loaded; its first picture follows."""
 
     ticket: int
     path: Path
     env_id: str
     env_steps: int
     mean_return: float | None
-    """Of the evaluation kept in the checkpoint, if it holds one."""
+    """Of the evaluation stored in the checkpoint, if there is one."""
 
 
 class Frame(NamedTuple):
-    """A picture lies in a slot, and these are its numbers."""
+    """A picture is in a slot, with these numbers."""
 
     slot: int
     width: int
@@ -102,14 +102,14 @@ class Frame(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The agent cannot be shown, for the reason given in one sentence; the stage is empty."""
+    """The agent cannot be shown; no agent is loaded now. ``message`` is the reason."""
 
     ticket: int
     message: str
 
 
 class Crashed(NamedTuple):
-    """Something unforeseen went wrong, and the renderer ends."""
+    """An unexpected error occurred, and the renderer ends."""
 
     message: str
     details: str

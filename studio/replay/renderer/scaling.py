@@ -1,4 +1,4 @@
-"""Scales pictures to the size they are shown in, where that takes no time from the training."""
+"""Scales pictures to the size in which the window shows them, in the renderer's process."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,11 @@ Picture = NDArray[np.uint8]
 
 
 def fitted(picture: Picture, width: int, height: int) -> Picture:
-    """Return the picture as large as it fits into so many pixels, smoothly scaled."""
+    """Scale a picture smoothly to the largest size that fits, keeping its aspect ratio."""
     size = fitted_size(picture.shape[1], picture.shape[0], width, height)
     if size == (picture.shape[1], picture.shape[0]):
         return picture
-    # Only now: not every environment draws by it.
+    # Imported late: not every environment uses pygame.
     import pygame.image
     import pygame.surfarray
     import pygame.transform
@@ -23,7 +23,7 @@ def fitted(picture: Picture, width: int, height: int) -> Picture:
 
 
 def fitted_size(width: int, height: int, most_wide: int, most_high: int) -> tuple[int, int]:
-    """Return width and height in the same proportion, as ``QSize.scaled`` rounds them."""
+    """Return the largest size of the same aspect ratio, rounded as by ``QSize.scaled``."""
     wide = most_high * width // height
     if wide <= most_wide:
         return max(wide, 1), max(most_high, 1)

@@ -1,4 +1,4 @@
-"""One agent on stage: its episode, the picture of it, and the clock it is played by."""
+"""A loaded agent, its current episode, and the clock that paces it."""
 
 import time
 from collections.abc import Callable
@@ -19,19 +19,20 @@ from td3core.randomness import Purpose, episode_seed
 
 HOLD_S = 1.0
 _EARLY = 0.1
-"""So much of the time between two pictures one may come early: a jittery 60 Hz must not halve."""
+"""Share of the interval between pictures by which one may be early, so that jitter does not halve
+60 Hz."""
 _MAX_GAP_S = 0.1
 _MAX_DEBT_S = 0.5
 
 
 class LoadedAgent:
-    """A checkpoint that is ready to act."""
+    """A checkpoint with its policy."""
 
     def __init__(self, path: Path) -> None:
         """Read the file.
 
         Raises:
-            RequestError: it is not a sound checkpoint.
+            RequestError: it is not a valid checkpoint.
         """
         self.path = path
         found = checkpoint.load(path)
@@ -41,13 +42,13 @@ class LoadedAgent:
 
 
 class Episode:
-    """One noise-free episode, the very one that an evaluation with the same seed measures."""
+    """A noise-free episode, the same as in an evaluation with this seed."""
 
     def __init__(self, agent: LoadedAgent, seed: int, index: int) -> None:
-        """Make a fresh environment and show its first state.
+        """Create a new environment and reset it.
 
         Raises:
-            RequestError: the environment cannot be made, or is not the one the agent knows.
+            RequestError: the environment cannot be created, or has other dimensions.
         """
         self.index = index
         self.moment = RolloutStep(0, 0.0, 0.0, False, False)
@@ -64,7 +65,7 @@ class Episode:
 
     @property
     def fps(self) -> float:
-        """Steps per second of the environment's own pace."""
+        """Steps per second at the environment's own speed."""
         rate = self._env.metadata.get("render_fps")
         return float(rate) if isinstance(rate, (int, float)) and rate >= 1 else float(DEFAULT_FPS)
 
@@ -74,7 +75,7 @@ class Episode:
         self._picture = None
 
     def picture(self) -> NDArray[np.uint8]:
-        """Draw the moment, shape (height, width, 3).
+        """Draw the current step, shape (height, width, 3).
 
         Raises:
             RequestError: the environment cannot draw itself.
@@ -83,7 +84,7 @@ class Episode:
             try:
                 rendered = self._env.render()
             except Exception as problem:
-                # Whatever a missing driver or library raises, the user's next step is the same.
+                # A missing driver or library may raise anything.
                 lines = str(problem).strip().splitlines() or [type(problem).__name__]
                 raise RequestError(
                     f"{self._env_id} cannot draw itself here: {lines[0].rstrip('.')}."
@@ -92,14 +93,14 @@ class Episode:
         return self._picture
 
     def close(self) -> None:
-        """Let go of the environment."""
+        """Close the environment."""
         self._env.close()
 
 
 class Clock:
-    """When the next step is due, and whether its picture is worth drawing.
+    """Decides when the next step is due and whether to draw it.
 
-    Steps keep the real pace. Where drawing is slower than that, pictures are left out.
+    Steps are taken in real time. If drawing is too slow for that, pictures are skipped.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -118,7 +119,7 @@ class Clock:
         """Note one step; the next is due one interval after this one was."""
         self._due += 1.0 / (self.fps * self.speed)
         if self._now() - self._due > _MAX_DEBT_S:
-            # The environment cannot go this fast; do not race to make up for it later.
+            # The environment is too slow for this speed; do not try to catch up.
             self._due = self._now()
 
     def wait_s(self) -> float:
@@ -126,16 +127,16 @@ class Clock:
         return max(0.0, self._due - self._now())
 
     def may_draw(self) -> bool:
-        """True if there is time for a picture before the next step."""
+        """Return whether there is time for a picture before the next step."""
         now = self._now()
         if now < self._picture_due - _EARLY / self.pictures_per_s:
             return False
         return now < self._due or now - self._drawing_ended > _MAX_GAP_S
 
     def note_drawn(self, began: float) -> None:
-        """Note that a picture was drawn, beginning at ``began``."""
+        """Note that a picture was drawn, started at ``began``."""
         between = 1.0 / self.pictures_per_s
-        # Counted from when it was due, so that 30 of 50 steps a second can be seen, not 25.
+        # Counted from when it was due, so that 30 of 50 steps per second are drawn, not 25.
         self._picture_due = max(self._picture_due, began - between) + between
         self._drawing_ended = self._now()
 
@@ -145,9 +146,9 @@ class Clock:
 
 
 class _OpenedEnv(AgentView):
-    """An environment reset already, so that its first state can be drawn before the first step.
+    """An environment that has been reset, so that its first state can be drawn.
 
-    The rollout's own reset must not be a second one: some physics worlds remember the first.
+    The reset of the rollout must not be a second one: some physics engines remember the first.
     """
 
     def __init__(self, env: AgentView, seed: int) -> None:
@@ -159,7 +160,7 @@ class _OpenedEnv(AgentView):
         return self._opening
 
     def require_sizes(self, agent: LoadedAgent) -> None:
-        """Refuse an environment that has changed since the agent was trained."""
+        """Refuse an environment with other dimensions than the agent's."""
         known = agent.header.env
         sizes = (self._opening[0].size, int(np.prod(self._shape)))
         if sizes != (known.obs_dim, known.act_dim):

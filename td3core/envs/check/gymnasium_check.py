@@ -7,6 +7,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils.env_checker import check_env
 
+from td3core.errors import reason_of, require_no_interrupt
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 _IRRELEVANT = (
@@ -28,9 +30,10 @@ def run_gymnasium_check(env: gym.Env[Any, Any]) -> tuple[list[str], str]:
         gym.logger.min_level = gym.logger.WARN
         try:
             check_env(env, skip_render_check=True)
-        except Exception as problem:
+        except BaseException as problem:
             # An assertion, or whatever the environment itself raises.
-            failure = _first_line(str(problem) or type(problem).__name__)
+            require_no_interrupt(problem)
+            failure = _first_line(reason_of(problem))
         finally:
             gym.logger.min_level = level
     texts = dict.fromkeys(_first_line(str(item.message)) for item in caught)

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
-from td3core.errors import Message, MessageError, RequestError
+from td3core.errors import (
+    Message,
+    MessageError,
+    RequestError,
+    reason_of,
+    require_no_interrupt,
+)
 
 SEED = 1
 
@@ -100,7 +106,8 @@ def _guarded(place: Message, call: Callable[..., Any], *args: Any, **kwargs: Any
         return call(*args, **kwargs)
     except RequestError:
         raise
-    except Exception as problem:
+    except BaseException as problem:
+        require_no_interrupt(problem)
         last = traceback.extract_tb(problem.__traceback__)[-1]
         raise TrialError(
             "It raised {error} at {place} ({file}, line {line}): {reason}.",
@@ -108,7 +115,7 @@ def _guarded(place: Message, call: Callable[..., Any], *args: Any, **kwargs: Any
             place=place,
             file=last.filename.replace("\\", "/").rpartition("/")[2],
             line=last.lineno,
-            reason=(str(problem).strip().splitlines() or ["no reason given"])[0].rstrip("."),
+            reason=(reason_of(problem).strip().splitlines() or ["no reason given"])[0].rstrip("."),
         ) from problem
 
 

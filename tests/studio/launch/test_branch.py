@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QLabel, QPushButton, QSpinBox, QWidget
 
 from studio.launch.branch_dialog import BranchDialog
+from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
@@ -40,14 +41,14 @@ def part(dialog: QWidget, kind: type, name: str):
     return found
 
 
-def menu_at(window, path: Path) -> QAction:
+def menu_at(qtbot, window, path: Path) -> QAction:
     """Ask for what can be done with an agent, as a right click does."""
     rows = window.replay.checkpoints
     index = rows.model.find(path)
     assert index.isValid()
     rows.view.scrollTo(index)
     rows.view.customContextMenuRequested.emit(rows.view.visualRect(index).center())
-    assert rows.menu.isVisible()
+    qtbot.waitUntil(rows.menu.isVisible)
     rows.menu.hide()
     return rows.branch_action
 
@@ -63,7 +64,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
 
     monkeypatch.setattr(BranchDialog, "exec", answer)
     open_run(qtbot, window, parent)
-    action = menu_at(window, parent.step_checkpoint(1000))
+    action = menu_at(qtbot, window, parent.step_checkpoint(1000))
     assert action.isEnabled()
     listener = Listener(window)
     action.trigger()
@@ -73,7 +74,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert started.run != parent.path
     assert (started.config.steps, started.tunables.tau) == (2000, 0.02)
     assert find("spin_tau").value() == 0.02
-    past = window.model.past
+    past = window.model.parent_curves
     assert past.episodes.column("env_steps")[-1] == 1000.0
     assert past.training.column("env_steps")[-1] == 1000.0
     wait_until_idle(qtbot, window)
@@ -127,23 +128,23 @@ def test_settings_that_cannot_be_keep_the_dialog_open_and_say_why(qtbot, dialog,
 
 
 def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
-    window, parent, tmp_path
+    qtbot, window, parent, tmp_path
 ):
     exported = parent.checkpoints / "step_000000700.safetensors"
     weights.export(parent.last, exported)
-    window.replay.show_run(parent)
-    action = menu_at(window, exported)
+    window.replay.show_run(read_agents(parent))
+    action = menu_at(qtbot, window, exported)
     assert not action.isEnabled()
     assert "cannot learn on" in action.toolTip() or "not learn on" in action.toolTip()
     bundled = window.replay.checkpoints.model.first()
     if not read_header(bundled).complete:
-        assert not menu_at(window, bundled).isEnabled()
+        assert not menu_at(qtbot, window, bundled).isEnabled()
 
 
 def test_nothing_is_branched_while_a_run_trains(qtbot, window, find, parent):
-    window.replay.show_run(parent)
+    window.replay.show_run(read_agents(parent))
     window.replay.checkpoints.set_busy(True)
-    action = menu_at(window, parent.step_checkpoint(500))
+    action = menu_at(qtbot, window, parent.step_checkpoint(500))
     assert not action.isEnabled()
     assert "stop it first" in action.toolTip()
 
@@ -155,7 +156,7 @@ def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
     from td3core.training import trainer
     from td3core.training.divergence import DivergedError
 
-    sound = trainer.require_sound_metrics
+    sound = trainer.require_finite_metrics
 
     def blow_up(metrics, env_steps, **_):
         raise DivergedError("critic1_loss", math.inf, env_steps)
@@ -183,17 +184,17 @@ def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
 
 
 def test_a_checkpoint_that_is_not_kept_leaves_the_list(qtbot, window, parent):
-    window.replay.show_run(parent)
+    window.replay.show_run(read_agents(parent))
     rows = window.replay.checkpoints.model
     assert rows.find(parent.step_checkpoint(500)).isValid()
     parent.step_checkpoint(500).unlink()
     window.replay.checkpoints.note_saved(parent.last, 1500, None)
-    assert not rows.find(parent.step_checkpoint(500)).isValid()
+    qtbot.waitUntil(lambda: not rows.find(parent.step_checkpoint(500)).isValid())
     assert rows.find(parent.step_checkpoint(1000)).isValid()
 
 
 def test_the_list_says_how_much_room_the_run_takes(window, parent):
-    window.replay.show_run(parent)
+    window.replay.show_run(read_agents(parent))
     rows = window.replay.checkpoints.model
     heading = rows.index(0).data(Qt.ItemDataRole.DisplayRole)
     assert heading.startswith("This run")

@@ -1,6 +1,8 @@
 """A run goes on in the window where it was left, with its curves and its settings."""
 
 import json
+import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Started, Tuned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
 from tests.studio.plots.layers import layer_of
@@ -33,17 +36,24 @@ PENDULUM: dict[str, Any] = {
 
 
 def train_before(runs_dir: Path, stop_at: int = 1200, **values: Any) -> RunDirectory:
-    """Train beside the window until a step at which it is stopped."""
-    config, tunables = tiny(**{**PENDULUM, **values})
+    """Return a run that was stopped at a step; trained once, and copied from then on."""
+    done = trained(stop_at, tuple(sorted(values.items())))
+    return RunDirectory.open(shutil.copytree(done, runs_dir / done.name))
+
+
+@cache
+def trained(stop_at: int, values: tuple[tuple[str, Any], ...]) -> Path:
+    """Train in the background of the window, once for all tests of this process."""
+    config, tunables = tiny(**{**PENDULUM, **dict(values)})
     control = Control()
 
     def react(event: Any) -> None:
         if getattr(event, "env_steps", 0) >= stop_at:
             control.stop()
 
-    outcome = train(config, tunables, control, react, runs_dir)
+    outcome = train(config, tunables, control, react, default_runs_dir())
     assert isinstance(outcome, Ended)
-    return RunDirectory.open(outcome.run)
+    return outcome.run
 
 
 def wait_until_idle(qtbot, window) -> None:
@@ -133,7 +143,7 @@ def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_sai
     wait_until_idle(qtbot, window)
     steps = window.model.episodes.column("env_steps")
     assert list(steps) == [200.0 * n for n in range(1, 16)]
-    said = f"The 400 steps on record after step {reached:,} are taken again"
+    said = f"Repeating 400 steps recorded after the checkpoint at step {reached:,}"
     assert said in find("log_view").toPlainText()
 
 
@@ -180,13 +190,15 @@ def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find,
     assert window.model.run == run.path
 
 
-def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, runs_dir, window, find):
-    # The window's own folder: one that was there before it opened.
+@pytest.fixture
+def interrupted(runs_dir: Path) -> RunDirectory:
+    """A run that was killed before the window opened."""
     run = train_before(runs_dir)
     (run.path / "ending.json").unlink()
-    window._looked_for_interrupted = False
-    window.hide()
-    window.show()
+    return run
+
+
+def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, window):
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=20_000)
     assert "One run was interrupted" in window.banner.text
 
@@ -207,7 +219,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
     window.controller.save()
     wait_until_idle(qtbot, window)
-    done = [note.event for note in window.model.notes]
+    done = [entry.event for entry in window.model.journal_entries]
     assert done == ["stop", "resume", "save"]
     written = [json.loads(line)["event"] for line in run.journal_file.read_text().splitlines()]
     assert done == written
@@ -238,7 +250,7 @@ def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
 def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     run = train_before(runs_dir, steps=300)
     listed(qtbot, window, run, "repeat").trigger()
-    assert "No live setting was changed" in window.banner.text
+    qtbot.waitUntil(lambda: "No live setting was changed" in window.banner.text)
     assert not window.controller.busy
 
 

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from studio.live import panel
+from studio.live import edit_history
 from td3core.config import Tunables
 from td3core.protocol.events import Tuned
 from td3core.runs.journal import changes_of, read
@@ -52,7 +52,7 @@ def test_a_drag_is_taken_back_as_one(window, find):
     first = window.live.tunables()
     for position in range(200, 800, 50):
         find("slider_tau").setValue(position)
-        window.live._announce()
+        window.live._send()
     window.live.undo()
     assert window.live.tunables() == first
     assert not window.live.can_undo
@@ -60,7 +60,7 @@ def test_a_drag_is_taken_back_as_one(window, find):
 
 def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(panel.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(edit_history.time, "monotonic", lambda: now[0])
     for value in (0.1, 0.2):
         find("spin_tau").setValue(value)
         now[0] += 60

@@ -14,11 +14,13 @@ from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curves import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
 from studio.plots.layers.notes import NoteLayer
-from studio.session.history import JournalEntry, RunCurves
+from studio.session.curves import RunCurves
+from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
 from studio.session.model import RunModel
 from studio.session.series import Series
 from studio.theme.theme import load_theme
+from tests.studio.fake_runs import open_record
 from tests.studio.plots.layers import layer_of
 
 STEPS, VALUES = np.array([0.0, 500.0, 1000.0]), np.array([30.0, 50.0, 40.0])
@@ -141,7 +143,8 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
     model.training.append(
         [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in (0, 900)]
     )
-    model.notes += [JournalEntry(500, f"event {number}", "now") for number in range(6)]
+    entries = (JournalEntry(500, f"event {number}", "now") for number in range(6))
+    model.journal_entries.extend(entries)
     for step, new in ((498, 0.01), (501, 0.02), (800, 0.03)):
         model.markers.append(Marker(env_steps=step, name="tau", old=0.005, new=new, changed_at=0.0))
     redraw(qtbot, window)
@@ -167,8 +170,9 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
     assert drawn_points(items["Q₂"]) == 10
 
-    model.training = Series(("env_steps", "updates", "q1", "target"))
-    model.training.append([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
+    curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
+    curves.add_training([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
+    open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
     assert card._legend.names == ["Q₁", "target"]
@@ -186,15 +190,15 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
     past = RunCurves(training=Series(("env_steps", "updates", "q1")))
-    past.training.append([(float(step), step, -5.0) for step in range(50, 501, 50)])
-    window.model.past = past
+    past.add_training([(float(step), step, -5.0) for step in range(50, 501, 50)])
+    open_record(window, parent_curves=past)
     redraw(qtbot, window)
     dimmed = window.plots.card("plot_q").plot.listDataItems()[3:]
     assert [drawn_points(item) for item in dimmed] == [10, 0, 0]
     # The parents' curves have axes, before the branch has any point of its own.
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 1.0
     assert window.plots.card("plot_q").plot.getViewBox().viewRange()[0][1] >= 500
-    window.model.past = None
+    open_record(window)
     redraw(qtbot, window)
     assert not any(map(drawn_points, dimmed))
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 0.0

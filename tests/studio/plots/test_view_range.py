@@ -98,7 +98,7 @@ def test_the_axes_of_an_empty_plot_bear_no_numbers(qtbot, window):
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
-    if window._theme.name != name:
+    if window.theme.name != name:
         window.switch_theme()
     feed(window, 1000)
     drawn(qtbot, window, 1000)

@@ -55,7 +55,7 @@ def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
     made.resize(300, 560)
     made.show()
     yield made
-    made.close_player()
+    made.shutdown()
 
 
 @pytest.fixture

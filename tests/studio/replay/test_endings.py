@@ -29,8 +29,8 @@ def test_closing_leaves_no_process_no_thread_and_no_shared_memory(
     player.play()
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS):
         pass
-    assert player._link is not None
-    reader = player._link.reader
+    assert player._client is not None
+    reader = player._client.reader
     assert reader.isRunning()
     player.close()
     player.close()

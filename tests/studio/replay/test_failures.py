@@ -96,4 +96,4 @@ def test_a_truncated_checkpoint_is_refused_and_a_sound_one_plays_afterwards(
     load(qtbot, pane.player, agent)
     assert not pane.message.isVisible()
     with qtbot.waitSignal(pane.player.frame_ready, timeout=WAIT_MS):
-        qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(pane.controls.play_button, Qt.MouseButton.LeftButton)

@@ -1,5 +1,7 @@
 """The list of saved agents in the replay pane."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,11 +40,12 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, tmp_path: Path) -> CheckpointPanel:
+def panel(qtbot: QtBot, tmp_path: Path) -> Iterator[CheckpointPanel]:
     made = CheckpointPanel()
     qtbot.addWidget(made)
     made.set_runs_dir(tmp_path / "runs")
-    return made
+    yield made
+    made.shutdown()
 
 
 def make_run(tmp_path: Path, seed: int = 0, *names: str) -> RunDirectory:
@@ -87,17 +90,26 @@ def texts(model: CheckpointModel) -> list[str]:
     return [model.index(row).data() for row in range(model.rowCount())]
 
 
+def shows(qtbot: QtBot, panel: CheckpointPanel, *paths: Path) -> None:
+    """Wait until these checkpoints are in the list."""
+    qtbot.waitUntil(lambda: all(panel.model.find(path).isValid() for path in paths))
+
+
 def test_rows_stand_under_headings_by_step_then_best_then_last(
-    panel: CheckpointPanel, tmp_path: Path, pretended: None, qtmodeltester: ModelTester
+    qtbot: QtBot,
+    panel: CheckpointPanel,
+    tmp_path: Path,
+    pretended: None,
+    qtmodeltester: ModelTester,
 ) -> None:
     run = make_run(tmp_path, 0, "step_000100000", "step_000050000", "best", "last")
     table = run.table("evaluations", EVALUATION_COLUMNS)
     table.add((50_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
-    heading, *rows = texts(panel.model)
-    assert heading.startswith("This run  ·  ")
-    assert rows == [
+    # Before anything is read, and before the headers are.
+    assert texts(panel.model) == ["This run", "Bundled", "BipedalWalker-v3"]
+    rows = [
         "50k  118.2",
         "100k",
         "best  250k  268.0",
@@ -105,6 +117,8 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
         "Bundled",
         "BipedalWalker-v3 · return 268",
     ]
+    qtbot.waitUntil(lambda: texts(panel.model)[1:] == rows)
+    assert texts(panel.model)[0].startswith("This run  ·  ")
     for row in (0, 5):
         index = panel.model.index(row)
         assert index.flags() == Qt.ItemFlag.NoItemFlags
@@ -114,22 +128,28 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
 
 
 def test_a_tooltip_tells_path_environment_seed_and_return(
-    panel: CheckpointPanel, bundled: Path, pretended: None
+    qtbot: QtBot, panel: CheckpointPanel, bundled: Path, pretended: None
 ) -> None:
-    tip = panel.model.find(bundled).data(Qt.ItemDataRole.ToolTipRole)
-    # A long path may be broken between any two of its parts.
-    tip = tip.replace("\N{ZERO WIDTH SPACE}", "")
-    assert str(bundled) in tip
-    assert "BipedalWalker-v3, seed 3, step 250,000" in tip
-    assert "return 268.0 ± 8.0 over 2 episodes" in tip
+    def tip() -> str:
+        # A long path may be broken between any two of its parts.
+        text: str = panel.model.find(bundled).data(Qt.ItemDataRole.ToolTipRole)
+        return text.replace("\N{ZERO WIDTH SPACE}", "")
+
+    assert str(bundled) in tip()
+    qtbot.waitUntil(lambda: "seed" in tip())
+    assert str(bundled) in tip()
+    assert "BipedalWalker-v3, seed 3, step 250,000" in tip()
+    assert "return 268.0 ± 8.0 over 2 episodes" in tip()
 
 
 def test_an_unreadable_file_stays_in_the_list_greyed_with_the_reason(
-    panel: CheckpointPanel, tmp_path: Path, pretended: None
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, pretended: None
 ) -> None:
     run = make_run(tmp_path, 0, "step_000010000", "step_000020000")
     panel.set_current_run(run.path)
+    shows(qtbot, panel, run.step_checkpoint(20_000))
     good, bad = panel.model.index(1), panel.model.index(2)
+    qtbot.waitUntil(lambda: bad.data(Qt.ItemDataRole.ForegroundRole) is not None)
     assert good.data(Qt.ItemDataRole.ForegroundRole) is None
     palette = QApplication.palette()
     grey = palette.color(palette.ColorRole.PlaceholderText)
@@ -139,10 +159,15 @@ def test_an_unreadable_file_stays_in_the_list_greyed_with_the_reason(
 
 
 def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
-    panel: CheckpointPanel, tmp_path: Path, pretended: None, qtmodeltester: ModelTester
+    qtbot: QtBot,
+    panel: CheckpointPanel,
+    tmp_path: Path,
+    pretended: None,
+    qtmodeltester: ModelTester,
 ) -> None:
     run = make_run(tmp_path, 0, "step_000030000")
     panel.set_current_run(run.path)
+    shows(qtbot, panel, run.step_checkpoint(30_000))
     panel.select(run.step_checkpoint(30_000))
     said: list[Path] = []
     panel.checkpoint_chosen.connect(said.append)
@@ -158,13 +183,57 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     rows = texts(panel.model)
     assert rows[1:4] == ["10k  -20.5", "30k", "40k  12.0"]
     assert [row.split()[0] for row in rows[4:6]] == ["best", "last"]
+    # One that the run did not keep leaves the list with the next that is saved.
+    run.step_checkpoint(10_000).unlink()
+    panel.note_saved(run.last, 50_000, None)
+    qtbot.waitUntil(lambda: not panel.model.find(run.step_checkpoint(10_000)).isValid())
     assert panel.chosen() == run.step_checkpoint(30_000)
     assert not said
     qtmodeltester.check(panel.model)
 
 
+def test_an_evaluation_is_shown_with_the_checkpoint_of_its_step_whichever_comes_first(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, pretended: None
+) -> None:
+    run = make_run(tmp_path, 0, "step_000030000")
+    panel.set_current_run(run.path)
+    shows(qtbot, panel, run.step_checkpoint(30_000))
+    panel.note_evaluated(30_000, -7.5)
+    panel.note_evaluated(40_000, 12.0)
+    run.step_checkpoint(40_000).touch()
+    panel.note_saved(run.step_checkpoint(40_000), 40_000, None)
+    assert texts(panel.model)[1:3] == ["30k  -7.5", "40k  12.0"]
+
+
+def test_a_file_that_is_replaced_is_read_again(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [250_000]
+
+    def read(path: Path) -> Header:
+        return replace(header_of(path), counters=Counters(env_steps=steps[0]))
+
+    monkeypatch.setattr(checkpoint, "read_header", read)
+    run = make_run(tmp_path, 0, "last")
+    panel.set_current_run(run.path)
+    qtbot.waitUntil(lambda: "last  250k  268.0" in texts(panel.model))
+    steps[0] = 300_000
+    panel.note_saved(run.last, 300_000, None)
+    qtbot.waitUntil(lambda: "last  300k  268.0" in texts(panel.model))
+    steps[0] = 350_000
+    # By another process: nobody announces it.
+    run.last.write_bytes(b"another")
+    panel.refresh_current()
+    qtbot.waitUntil(lambda: "last  350k  268.0" in texts(panel.model))
+
+
+def choose_source(panel: CheckpointPanel, number: int) -> None:
+    panel.source.setCurrentIndex(number)
+    panel.source.activated.emit(number)
+
+
 def test_choosing_an_earlier_run_lists_its_checkpoints_and_keeps_the_selection(
-    panel: CheckpointPanel, tmp_path: Path, bundled: Path, pretended: None
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, bundled: Path, pretended: None
 ) -> None:
     current = make_run(tmp_path, 0, "step_000030000")
     older = make_run(tmp_path, 1, "step_000070000", "best")
@@ -172,28 +241,43 @@ def test_choosing_an_earlier_run_lists_its_checkpoints_and_keeps_the_selection(
     panel.select(bundled)
     said: list[Path] = []
     panel.checkpoint_chosen.connect(said.append)
-    assert panel.source.count() == 2
+    qtbot.waitUntil(lambda: panel.source.count() == 2)
     assert panel.source.itemText(1).startswith("BipedalWalker-v3 · seed 1 · 20")
-    panel.source.setCurrentIndex(1)
-    panel.source.activated.emit(1)
-    assert panel.model.find(older.step_checkpoint(70_000)).isValid()
+    choose_source(panel, 1)
+    shows(qtbot, panel, older.step_checkpoint(70_000))
     assert panel.chosen() == bundled
     panel.select(older.best)
-    panel.source.setCurrentIndex(0)
-    panel.source.activated.emit(0)
+    choose_source(panel, 0)
     assert not panel.model.find(older.best).isValid()
     assert panel.chosen() is None
     assert not said
 
 
+def test_the_list_of_earlier_runs_opens_once_it_has_been_read(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path
+) -> None:
+    make_run(tmp_path, 0)
+    panel.set_runs_dir(tmp_path / "runs")
+    qtbot.waitUntil(panel.source.isEnabled)
+    panel.show()
+    # Trained elsewhere since the folder was looked at.
+    late = make_run(tmp_path, 1)
+    qtbot.mouseClick(panel.source, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(panel.source.view().isVisible)
+    assert panel.source.findData(str(late.path)) > 0
+    panel.source.hidePopup()
+
+
 def test_a_run_that_is_over_can_be_chosen_when_the_next_one_goes_on(
-    panel: CheckpointPanel, tmp_path: Path
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path
 ) -> None:
     first, second = make_run(tmp_path, 0, "best"), make_run(tmp_path, 1)
     panel.set_current_run(first.path)
+    shows(qtbot, panel, first.best)
+    qtbot.waitUntil(lambda: panel.source.findData(str(second.path)) > 0)
     assert panel.source.findData(str(first.path)) < 0
     panel.set_current_run(second.path)
-    assert panel.source.findData(str(first.path)) > 0
+    qtbot.waitUntil(lambda: panel.source.findData(str(first.path)) > 0)
     assert not panel.model.find(first.best).isValid()
 
 
@@ -224,12 +308,13 @@ def test_ten_thousand_checkpoints_are_listed_without_opening_one(
     monkeypatch.setattr(checkpoint, "read_header", read)
     run = make_run(tmp_path, 0, *(f"step_{n * 1000:09d}" for n in range(1, 10_001)))
     panel.set_current_run(run.path)
-    assert panel.model.rowCount() == 10_003
+    qtbot.waitUntil(lambda: panel.model.rowCount() == 10_003)
     assert not opened
     panel.resize(280, 200)
     with qtbot.waitExposed(panel):
         panel.show()
     panel.grab()
+    qtbot.waitUntil(lambda: bool(opened))
     assert len(opened) < 30, "only rows in sight are looked at"
 
 

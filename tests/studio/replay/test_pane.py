@@ -27,11 +27,11 @@ def test_two_clicks_on_first_launch_show_a_bundled_agent_moving(
 ) -> None:
     pictures = watched(pane.player)
     click_row(qtbot, pane, bundled)
-    qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.controls.play_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len({pixels(p) for p in pictures}) >= 10, timeout=WAIT_MS)
     assert pane.view.image is not None
-    assert pane.title.text() == "Pendulum-v1 · 50k"
-    assert pane.play_button.accessibleName() == "Pause"
+    assert pane.caption.title.text() == "Pendulum-v1 · 50k"
+    assert pane.controls.play_button.accessibleName() == "Pause"
     shown = [label.text() for label in pane.findChildren(QLabel)]
     assert f"step {pictures[-1].moment.step}" in shown
     assert "episode 1" in shown
@@ -53,7 +53,7 @@ def test_play_without_any_agent_says_how_to_get_one(
     qtbot: QtBot, pane: ReplayPane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pane.checkpoints.model.clear_section(checkpoint_model.Section.BUNDLED)
-    qtbot.mouseClick(pane.play_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.controls.play_button, Qt.MouseButton.LeftButton)
     assert "no saved agent yet" in pane.message.text()
     assert pane.player.state is PlayerState.EMPTY
 
@@ -90,14 +90,14 @@ def test_following_the_run_loads_what_it_saves_when_the_episode_is_over(
     pane.set_current_run(saved.parent.parent)
     pane.note_saved(saved, 50_000, 118.2)
     assert pane.player.path == bundled
-    pane.follow_check.setChecked(True)
-    pane.speed_combo.setCurrentIndex(5)
+    pane.controls.follow_check.setChecked(True)
+    pane.controls.speed_combo.setCurrentIndex(5)
     pane.player.play()
     pictures = watched(pane.player)
     with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
         pane.note_saved(saved, 50_000, 118.2)
     assert any(picture.moment.over for picture in pictures)
-    assert pane.chip.text() == "time limit"
+    assert pane.caption.ending.text() == "time limit"
     assert pane.checkpoints.chosen() == saved
 
 
@@ -115,16 +115,16 @@ def test_a_hidden_pane_draws_nothing_and_goes_on_when_it_is_shown(
 def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
     load(qtbot, pane.player, bundled)
     pictures = watched(pane.player)
-    qtbot.mouseClick(pane.step_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.controls.step_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(pictures) == 1, timeout=WAIT_MS)
     assert pictures[0].moment.step == 1
-    pane.speed_combo.setCurrentIndex(0)
+    pane.controls.speed_combo.setCurrentIndex(0)
     assert pane.player.speed == 0.25
-    pane.seed_spin.setValue(5)
+    pane.controls.seed_spin.setValue(5)
     assert pane.player.seed == 5
     qtbot.waitUntil(lambda: len(pictures) == 2, timeout=WAIT_MS)
     assert pictures[1].moment.step == 0
-    qtbot.mouseClick(pane.restart_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.controls.restart_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(pictures) == 3, timeout=WAIT_MS)
     assert pixels(pictures[1]) == pixels(pictures[2])
 
@@ -134,7 +134,7 @@ def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPa
     assert size.width() <= 300
     assert size.height() <= 560
     for name in ("restart_button", "play_button", "step_button", "speed_combo", "seed_spin"):
-        control = getattr(pane, name)
+        control = getattr(pane.controls, name)
         assert control.objectName() == f"replay_{name}"
         assert control.accessibleName()
         assert control.toolTip()
@@ -143,7 +143,7 @@ def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPa
 def test_the_pane_asks_for_pictures_in_its_own_size(
     qtbot: QtBot, pane: ReplayPane, agent: Path
 ) -> None:
-    pane._load(agent)
+    pane.load(agent)
 
     def shown() -> QSize:
         return pane.view.image.size() if pane.view.image else QSize()

@@ -180,7 +180,7 @@ def test_fewer_pictures_are_drawn_while_a_run_needs_the_processor(
 ) -> None:
     pictures = watched(player)
     player.set_speed(8.0)
-    player.spare(True)
+    player.reduce_rate(True)
     load(qtbot, player, agent)
     player.play()
 
@@ -192,6 +192,6 @@ def test_fewer_pictures_are_drawn_while_a_run_needs_the_processor(
 
     # Pendulum's 240 steps a second: 8 for each of 30 pictures a second, 4 for each of 60.
     sparing = steps_of(10)
-    player.spare(False)
+    player.reduce_rate(False)
     steps_of(3)
     assert steps_of(10) < 0.8 * sparing

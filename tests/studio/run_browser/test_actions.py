@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QMessageBox
 
-from studio.run_browser import dialogs
-from studio.run_browser.dialogs import move_to_trash
+from studio.run_browser import deletion, dialogs
+from studio.run_browser.deletion import RunDeletion, move_to_trash
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action, choose, listed, read_again
@@ -30,7 +30,7 @@ def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) 
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: run.label().name == "the good one")
     qtbot.waitUntil(lambda: late.path in browser.model.rows)
-    assert "the good one" in listed(browser)
+    qtbot.waitUntil(lambda: "the good one" in listed(browser))
     assert run.path.is_dir()
 
 
@@ -41,7 +41,8 @@ def test_a_note_is_kept_searched_and_shown_in_the_tooltip(
     read_again(qtbot, browser)
     choose(browser, run)
     monkeypatch.setattr("studio.run_browser.actions.ask_note", lambda *_: "with <b>care</b>")
-    action(browser, "note").trigger()
+    with qtbot.waitSignal(browser.run_actions.labelled):
+        action(browser, "note").trigger()
     assert (run.label().name, run.label().note) == ("mine", "with <b>care</b>")
     cell = browser.proxy.find(run.path)
     assert "with &lt;b&gt;care" in cell.data(Qt.ItemDataRole.ToolTipRole)
@@ -57,9 +58,9 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("studio.run_browser.tree_model.write_label", full)
+    monkeypatch.setattr("studio.run_browser.actions.write_label", full)
     with qtbot.waitSignal(browser.refused) as said:
-        assert not browser.model.setData(browser.model.find(run.path), "new")
+        browser.model.setData(browser.model.find(run.path), "new")
     assert "No space left" in said.args[0]
     assert listed(browser) == ["Pendulum-v1"]
 
@@ -78,14 +79,16 @@ def test_a_deleted_run_goes_to_the_trash_once_a_person_agrees(
     run, other = make_run(runs_dir), make_run(runs_dir, seed=1)
     thrown: list[Path] = []
     monkeypatch.setattr(
-        dialogs, "move_to_trash", lambda path: thrown.append(path) or not shutil.rmtree(path)
+        deletion, "move_to_trash", lambda path: thrown.append(path) or not shutil.rmtree(path)
     )
     read_again(qtbot, browser)
     choose(browser, run)
     answers[:] = [False, True]
     action(browser, "delete").trigger()
+    qtbot.waitUntil(lambda: len(answers) == 1)
     assert (thrown, run.path.exists()) == ([], True)
-    action(browser, "delete").trigger()
+    with qtbot.waitSignal(browser.run_actions.deleted):
+        action(browser, "delete").trigger()
     assert thrown == [run.path]
     qtbot.waitUntil(lambda: list(browser.model.rows) == [other.path])
 
@@ -94,15 +97,16 @@ def test_without_a_trash_deleting_for_good_is_asked_about_again(
     qtbot, browser, runs_dir, answers, monkeypatch
 ) -> None:
     run = make_run(runs_dir)
-    monkeypatch.setattr(dialogs, "move_to_trash", lambda path: False)
+    monkeypatch.setattr(deletion, "move_to_trash", lambda path: False)
     read_again(qtbot, browser)
     choose(browser, run)
     answers[:] = [True, False, True, True]
-    action(browser, "delete").trigger()
-    assert run.path.exists()
-    action(browser, "delete").trigger()
-    assert not run.path.exists()
-    assert answers == []
+    with qtbot.waitSignal(browser.run_actions.deleted):
+        action(browser, "delete").trigger()
+    assert (len(answers), run.path.exists()) == (2, True)
+    with qtbot.waitSignal(browser.run_actions.deleted):
+        action(browser, "delete").trigger()
+    assert (answers, run.path.exists()) == ([], False)
 
 
 def test_the_question_names_the_run_and_its_safe_answer_is_the_default(
@@ -119,6 +123,7 @@ def test_the_question_names_the_run_and_its_safe_answer_is_the_default(
     read_again(qtbot, browser)
     choose(browser, run)
     action(browser, "delete").trigger()
+    qtbot.waitUntil(lambda: bool(asked))
     assert run.path.name in asked[0]
     assert run.path.exists()
 
@@ -159,14 +164,14 @@ def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> N
     click(qtbot, find("runs_button"))
     qtbot.waitUntil(lambda: run.path in window.runs.model.rows)
     choose(window.runs, run)
-    deleted: list[object] = []
+    deleted: list[Path] = []
     monkeypatch.setattr(
-        "studio.run_browser.actions.delete_runs", lambda _, paths: deleted.append(paths) or []
+        RunDeletion, "start", lambda _, runs: deleted.extend(each.path for each in runs)
     )
     window.activateWindow()
     find("runs_view").setFocus()
     qtbot.waitUntil(lambda: find("runs_view").hasFocus())
     qtbot.keyClick(find("runs_view"), Qt.Key.Key_Delete)
-    assert deleted == [[run.path]]
+    assert deleted == [run.path]
     qtbot.keyClick(find("runs_view"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.model.run == run.path)

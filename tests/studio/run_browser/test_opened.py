@@ -63,8 +63,7 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     show_runs(qtbot, window, find, run)
     action(window.runs, "open").trigger()
     qtbot.waitUntil(lambda: window.model.run == run.path)
-    past = window.model.past
-    assert past is not None
+    past = window.model.parent_curves
     assert list(past.training.column("env_steps")) == list(range(50, 701, 50))
     assert window.model.training.column("env_steps")[0] == 750
     items = window.plots.card("plot_q").plot.getPlotItem().listDataItems()
@@ -86,8 +85,8 @@ def test_steps_that_a_resumed_run_took_again_are_shown_once(runs_dir) -> None:
     run = make_run(runs_dir, reached=500)
     with (run.path / "training.csv").open("a") as file:
         file.writelines(f"{step},{step},9,9,9,1,1,1,9\n" for step in range(400, 601, 50))
-    found = read_history(run.path, 20, lambda: False)
-    steps, q1 = (found.curves.training.column(name) for name in ("env_steps", "q1"))
+    found = read_history(run.path, lambda: False)
+    steps, q1 = (found.record.curves.training.column(name) for name in ("env_steps", "q1"))
     assert list(steps) == list(range(50, 601, 50))
     assert list(q1[steps >= 400]) == [9.0] * 5
     assert (q1[steps < 400] < 0).all()
@@ -146,6 +145,7 @@ def test_the_settings_of_a_run_are_shown_with_those_changed_in_bold(
     read_again(qtbot, browser)
     choose(browser, run)
     action(browser, "settings").trigger()
+    qtbot.waitUntil(lambda: browser.findChild(SettingsDialog) is not None)
     dialog = browser.findChild(SettingsDialog)
     rows = [dialog.tree.topLevelItem(i) for i in range(dialog.tree.topLevelItemCount())]
     shown = {row.text(0): (row.text(1), row.text(2), row.font(0).bold()) for row in rows}

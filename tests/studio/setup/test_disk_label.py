@@ -1,6 +1,9 @@
 """The form says what a run will take on disk before it takes it."""
 
+import threading
+
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from studio import formatting
 from td3core.runs import disk_usage
@@ -26,16 +29,34 @@ def test_the_form_says_what_a_run_will_take(find):
     assert "replay buffer 0," in text(find)
 
 
-def test_little_room_is_said_in_the_colour_of_warnings(window, find, monkeypatch):
+def test_little_room_is_said_in_the_colour_of_warnings(qtbot, find, monkeypatch):
     monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 1_000_000)
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(100_001)
-    assert "Only 1 MB" in text(find)
+    qtbot.waitUntil(lambda: "Only 1 MB" in text(find))
     assert find("setup_disk").property("role") == "warn"
     monkeypatch.setattr(disk_usage, "free_bytes", lambda _: 10**15)
     find("steps_spin").setValue(100_002)
-    assert "Only" not in text(find)
+    qtbot.waitUntil(lambda: "Only" not in text(find))
     assert find("setup_disk").property("role") == "muted"
+
+
+def test_room_that_is_read_late_does_not_bring_back_a_hidden_line(qtbot, find, monkeypatch):
+    asked, answer = threading.Event(), threading.Event()
+
+    def late(_: object) -> int:
+        asked.set()
+        answer.wait(10)
+        return 1
+
+    monkeypatch.setattr(disk_usage, "free_bytes", late)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    assert asked.wait(10)
+    find("env_combo").setCurrentText("Nobody-knows-v0")
+    answer.set()
+    qtbot.waitUntil(lambda: "free-space" not in [each.name for each in threading.enumerate()])
+    QApplication.processEvents()
+    assert text(find) == ""
 
 
 @pytest.mark.parametrize("env", ["", "Nobody-knows-v0"])

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from studio.app import build_window
 from studio.session.controller import SessionState
-from studio.setup.env_picker import EnvPicker, Role, facts_in_words
+from studio.setup.env_picker import EnvPicker, Role, describe_env
 from studio.setup.env_query import EnvQuery
 from td3core.envs import catalogue
 from td3core.envs.catalogue import KNOWN
@@ -98,7 +98,7 @@ def test_what_is_installed_is_listed_by_group_with_what_it_is_like(picker):
 
 
 def test_what_is_not_installed_is_greyed_and_says_how_to_get_it(monkeypatch, qtbot):
-    monkeypatch.setattr(catalogue, "_importable", lambda module: module != "mujoco")
+    monkeypatch.setattr(catalogue, "is_importable", lambda module: module != "mujoco")
     picker = EnvPicker()
     qtbot.addWidget(picker)
     assert rows(picker)["Ant-v5"] == ("Not installed: pip install 'gymnasium[mujoco]'", False)
@@ -158,9 +158,9 @@ def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, pic
 
 
 def test_facts_are_said_in_words() -> None:
-    assert facts_in_words(1, 1, None, None) == "1 observation · 1 action · no time limit"
+    assert describe_env(1, 1, None, None) == "1 observation · 1 action · no time limit"
     assert (
-        facts_in_words(2, 3, 50, -3.75) == "2 observations · 3 actions · 50 steps · solved at -3.75"
+        describe_env(2, 3, 50, -3.75) == "2 observations · 3 actions · 50 steps · solved at -3.75"
     )
 
 
@@ -171,7 +171,7 @@ def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
     qtbot, window, find, picker, own_module
 ):
     type_name(qtbot, picker, own_module)
-    assert facts(find) == "Looking …"
+    assert facts(find) == "Examining …"
     qtbot.waitUntil(lambda: "observations" in facts(find), timeout=60_000)
     assert facts(find) == "3 observations · 2 actions · no time limit"
     assert "window_envs" not in sys.modules
@@ -181,10 +181,10 @@ def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot, window, find, picker, own_module
 ):
     type_name(qtbot, picker, own_module)
-    assert window.setup.environment._look.busy
+    assert window.setup.environment._lookup.busy
     type_name(qtbot, picker, "window_envs:Hanging")
     picker.setCurrentText("Ant-v5")
-    assert not window.setup.environment._look.busy
+    assert not window.setup.environment._lookup.busy
     assert facts(find).startswith("105 observations")
     type_name(qtbot, picker, own_module)
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
@@ -263,7 +263,7 @@ def check(qtbot, window, find, dialog) -> str:
 def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
     picker.setCurrentText("Pendulum-v1")
     said = check(qtbot, window, find, dialog)
-    for words in ("Nothing odd was found", "✓", "from -2 to 2", "end after 200 steps at most"):
+    for words in ("No problems found", "✓", "from -2 to 2", "end after 200 steps at most"):
         assert words in said
     dialog.close()
 
@@ -274,14 +274,18 @@ def test_the_check_takes_the_arguments_and_shows_errors_first(
     picker.setCurrentText(own_module)
     find("field_env_args").setText('{"sound": false}')
     said = check(qtbot, window, find, dialog)
-    assert "cannot be trained on as it is" in said
+    assert "cannot be used for training as it is" in said
     assert said.index("✕") < said.index("✓")
     assert "contains nan" in said
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("CartPole-v1", "discrete actions"), ("Pendulm-v1", "Pendulum-v1"), ("", "Name an env")],
+    [
+        ("CartPole-v1", "discrete actions"),
+        ("Pendulm-v1", "Pendulum-v1"),
+        ("", "Enter the name"),
+    ],
 )
 def test_the_check_says_why_an_environment_cannot_be_tried(
     qtbot, window, find, picker, dialog, name, words
@@ -313,7 +317,7 @@ def test_a_check_can_be_asked_for_again_while_one_goes_on(
     picker.setCurrentText("window_envs:Hanging")
     click(qtbot, find("env_check_button"))
     picker.setCurrentText("Pendulum-v1")
-    assert "Nothing odd" in check(qtbot, window, find, dialog)
+    assert "No problems" in check(qtbot, window, find, dialog)
 
 
 def test_every_new_control_has_a_name_for_ears(find):

@@ -64,7 +64,8 @@ def test_the_form_stays_open_to_changes_and_says_that_it_differs(qtbot, window, 
 def test_the_note_follows_a_new_name(qtbot, window, find, run) -> None:
     open_run(qtbot, window, run)
     model = window.runs.model
-    model.setData(model.find(run.path.absolute()), "yours")
+    with qtbot.waitSignal(model.renamed):
+        model.setData(model.find(run.path.absolute()), "yours")
     assert note(find).startswith("Settings of yours.")
 
 

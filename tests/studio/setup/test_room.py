@@ -10,15 +10,18 @@ from PySide6.QtWidgets import (
     QStyleOptionComboBox,
 )
 
+from studio.live.row import LiveRow
+
 
 def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
     dock = window.docks.dock("live")
     window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
     QApplication.processEvents()
-    for row in window.live._rows.values():
+    for row in window.live.findChildren(LiveRow):
+        label = find(f"label_{row.name}")
         row.show_pending(True)
         QApplication.processEvents()
-        assert row._label.sizeHint().width() <= row._label.width()
+        assert label.sizeHint().width() <= label.width()
         row.show_pending(False)
     for combo, text in ((find("preset_combo"), "Walker2DBulletEnv-v0"),):
         combo.addItem(text)
@@ -30,7 +33,7 @@ def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window,
             combo,
         )
         assert room.width() >= combo.fontMetrics().horizontalAdvance(text)
-    editor = window.setup._env.lineEdit()
+    editor = find("env_combo").lineEdit()
     needed = editor.fontMetrics().horizontalAdvance("Walker2DBulletEnv-v0")
     assert editor.width() >= needed + 4
 
@@ -112,6 +115,6 @@ def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
 
 
 def test_live_settings_say_whom_a_change_reaches(window, find) -> None:
-    assert find("last_change").text() == "What the next run begins with"
-    window.live.set_running(True)
+    assert find("last_change").text() == "Values for the next run"
+    window.live.set_busy(True)
     assert find("last_change").text() == "Changes take effect at once"

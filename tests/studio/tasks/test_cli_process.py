@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient
 from studio.tasks.cli_process import CliProcess
 from tests.support.hostile import HostileFolder
@@ -29,6 +30,9 @@ def test_nor_does_the_renderer(
     monkeypatch.chdir(hostile.path)
     client = RendererClient()
     client.reader.start()
+    client.send(protocol.Quit())
+    # It has imported all it needs by then; closing would not wait for that.
+    client.process.join(60)
     client.close()
     assert client.exit_code == 0
     assert hostile.imported == []

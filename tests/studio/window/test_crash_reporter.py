@@ -105,4 +105,4 @@ def test_only_with_a_run_going_on_is_it_said_to_be_safe(qtbot, running: bool) ->
     qtbot.addWidget(dialog)
     text = dialog.findChild(QLabel).text()
     assert "ValueError: odd" in text
-    assert ("run that is going on" in text) == running
+    assert ("run in progress" in text) == running

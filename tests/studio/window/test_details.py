@@ -22,11 +22,13 @@ from PySide6.QtWidgets import (
 
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, about_steps, started
-from studio.run_browser.dialogs import SettingsDialog, ask_note, delete_runs
+from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
+from studio.run_browser.scanner import RunRow
 from studio.run_browser.tree_model import DETAIL
-from studio.session.history import JournalEntry
+from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
+from td3core.runs.listing import summarise
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
@@ -39,7 +41,7 @@ def browser_size() -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
-    if window._theme.name != name:
+    if window.theme.name != name:
         window.switch_theme()
     view = window.replay.view
     theme = load_theme(name)
@@ -109,7 +111,7 @@ def open_run(qtbot, window, run) -> None:
     window.show_runs()
     qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
     window.runs.view.choose([run.path.absolute()], run.path.absolute())
-    window.runs.run_actions._open()
+    window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path.absolute()))
     qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
 
 
@@ -118,15 +120,17 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     open_run(qtbot, window, run)
     model, title = window.runs.model, find("run_title")
     assert title.text() == "Pendulum-v1  ·  first"
-    model.setData(model.find(run.path.absolute()), "second")
-    assert title.text() == "Pendulum-v1  ·  second"
-    model.setData(model.find(other.path.absolute()), "third")
-    assert title.text() == "Pendulum-v1  ·  second"
-    model.setData(model.find(run.path.absolute()), "")
-    assert title.text() == f"Pendulum-v1  ·  {run.path.name}"
+    for renamed, name, shown in (
+        (run, "second", "second"),
+        (other, "third", "second"),
+        (run, "", run.path.name),
+    ):
+        with qtbot.waitSignal(model.renamed):
+            model.setData(model.find(renamed.path.absolute()), name)
+        assert title.text() == f"Pendulum-v1  ·  {shown}"
 
 
-def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> None:
+def test_reading_a_run_does_not_widen_the_window(qtbot, window, find, runs_dir) -> None:
     window.show_runs()
     before = window.minimumSizeHint().width()
     for seed in range(12):
@@ -136,8 +140,8 @@ def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> Non
     window.runs.run_actions.reading_changed.emit(True)
     for _ in range(3):
         QApplication.processEvents()
-    assert window.runs._reading.isVisible()
-    assert window.runs._count.shown == "12 of 12 runs"
+    assert find("runs_reading").isVisible()
+    assert find("runs_count").shown == "12 of 12 runs"
     assert window.minimumSizeHint().width() == before
 
 
@@ -206,7 +210,7 @@ def test_the_question_before_deleting_names_the_run_as_it_is(qtbot, monkeypatch,
     monkeypatch.setattr(QMessageBox, "exec", refuse)
     parent = QWidget()
     qtbot.addWidget(parent)
-    delete_runs(parent, [tmp_path / ("<b>x<b> " + "W" * 200)])
+    ask_to_trash(parent, [RunRow(path=tmp_path / ("<b>x<b> " + "W" * 200), stamp=())])
     ((kind, text, width),) = seen
     assert kind is Qt.TextFormat.PlainText
     assert "<b>x<b>" in text
@@ -219,7 +223,7 @@ def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_
     parent = QWidget()
     qtbot.addWidget(parent)
     run = make_run(runs_dir, name="my walk")
-    delete_runs(parent, [run.path])
+    ask_to_trash(parent, [RunRow(path=run.path, stamp=(), summary=summarise(run))])
     assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
 
 
@@ -245,12 +249,12 @@ def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, w
     (label,) = [window.banner.findChild(QLabel, "banner_text")]
     assert_as_it_is(label)
     assert window.minimumSizeHint().width() == before
-    window._point_out_interrupted(2)
+    window.runs.interrupted_found.emit(2)
     assert label.textFormat() is Qt.TextFormat.RichText
 
 
 def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
-    window.model.notes.append(JournalEntry(5, "<b>x</b>", "now"))
+    window.model.journal_entries.append(JournalEntry(5, "<b>x</b>", "now"))
     card = window.plots.card("plot_return")
     card.hovered.emit(QPointF(5.0, 0.0))
     assert "<b>x</b> at step 5" in card.readout
@@ -265,8 +269,8 @@ def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text
 
 
 def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
-    outside = [window.replay.message, window.replay.title, window.setup.environment.facts]
-    outside += [window.setup._about, window.verify.verdict]
+    outside = [window.replay.message, window.replay.caption.title, window.setup.environment.facts]
+    outside += [find("preset_about"), window.verify.verdict]
     for label in outside:
         label.setText(BOLD)
         assert_as_it_is(label)
@@ -274,7 +278,7 @@ def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find)
 
 
 def test_the_checkpoints_and_refusals_of_the_replay_have_plain_tooltips(window) -> None:
-    window.replay._say("<b>x</b> is gone")
+    window.replay.show_message("<b>x</b> is gone")
     assert plain_text(window.replay.message.toolTip()) == "<b>x</b> is gone"
 
 

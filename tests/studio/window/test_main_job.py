@@ -126,7 +126,6 @@ def watch_last_checkpoint(qtbot, window, find, path) -> None:
     qtbot.waitUntil(lambda: len(pictures) >= 30, timeout=60_000)
 
 
-@pytest.mark.slow
 def test_training_goes_on_at_once_while_an_agent_is_played(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
     frames: list[object] = []

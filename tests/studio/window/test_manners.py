@@ -90,7 +90,7 @@ def test_leaving_saves_the_run_and_closes_without_a_question(qtbot, window, find
     listener = start_pendulum(qtbot, window, find)
     monkeypatch.setattr(QMessageBox, "question", lambda *_: pytest.fail("it asked"))
     with qtbot.waitSignal(window.closed, timeout=20_000):
-        window.leave()
+        window.save_and_close()
     assert listener.said[-1].last_checkpoint.exists()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.buffer.buffer_file import BLOCK, BufferFile
@@ -32,7 +32,6 @@ def samples(buffer: ReplayBuffer) -> bytes:
     slack=st.integers(0, 60),
     pieces=st.lists(st.integers(0, 40), min_size=1, max_size=8),
 )
-@settings(deadline=None)
 def test_sampling_does_not_depend_on_the_slack(
     capacity: int, slack: int, pieces: list[int]
 ) -> None:
@@ -47,7 +46,6 @@ def test_sampling_does_not_depend_on_the_slack(
     pieces=st.lists(st.integers(0, 700), min_size=2, max_size=12),
     looked_at=st.integers(0, 11),
 )
-@settings(deadline=None, max_examples=60)
 def test_an_older_state_can_be_read_back_until_the_slack_is_used_up(
     tmp_path_factory: pytest.TempPathFactory, capacity: int, pieces: list[int], looked_at: int
 ) -> None:

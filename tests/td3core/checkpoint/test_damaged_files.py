@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save as serialise
 
@@ -33,7 +33,6 @@ def read_or_refuse(path: Path, data: bytes) -> None:
     assert said.startswith(path.name)
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_a_checkpoint_cut_short_anywhere_is_refused(
     whole: bytes, spot: Path, data: st.DataObject
@@ -43,7 +42,6 @@ def test_a_checkpoint_cut_short_anywhere_is_refused(
     refusal(spot)
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_a_checkpoint_with_bytes_changed_is_read_or_refused_and_nothing_else_happens(
     whole: bytes, spot: Path, data: st.DataObject
@@ -57,7 +55,6 @@ def test_a_checkpoint_with_bytes_changed_is_read_or_refused_and_nothing_else_hap
     read_or_refuse(spot, bytes(damaged))
 
 
-@settings(max_examples=100)
 @given(junk=st.binary(max_size=300))
 def test_bytes_from_anywhere_are_refused(spot: Path, junk: bytes) -> None:
     spot.write_bytes(junk)
@@ -214,7 +211,6 @@ ANY_JSON = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @given(data=st.data(), value=ANY_JSON)
 def test_any_value_in_any_place_of_the_header_is_read_or_refused(
     whole: bytes, spot: Path, data: st.DataObject, value: Any

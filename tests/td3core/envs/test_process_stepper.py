@@ -58,6 +58,12 @@ class Raises(Late):
             raise ValueError("the joint broke")
         return super().outcome(*parts)
 
+class Leaves(Late):
+    def outcome(self, *parts):
+        if self.fault():
+            sys.exit()
+        return super().outcome(*parts)
+
 class SaysNan(Late):
     def outcome(self, obs, *parts):
         return super().outcome(obs * np.nan if self.fault() else obs, *parts)
@@ -141,6 +147,7 @@ def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
     ("env", "says"),
     [
         ("Raises", "raised ValueError at step 12 (step 4 of episode 2): the joint broke"),
+        ("Leaves", "raised SystemExit at step 12 (step 4 of episode 2): it called sys.exit()"),
         ("SaysNan", "an observation that is not finite at step 12 (step 4 of episode 2)"),
         ("PaysNan", "a reward of nan at step 12 (step 4 of episode 2)"),
         ("Grows", "an observation of size 3 instead of 2 at step 12"),

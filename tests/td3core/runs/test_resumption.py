@@ -39,7 +39,8 @@ def test_the_newest_checkpoint_that_is_sound_is_gone_on_from(runs_dir: Path) -> 
     ended = finish(runs_dir, **VALUES)
     (ended.run / "checkpoints/last.safetensors").write_bytes(b"")
     (ended.run / "ending.json").unlink()
-    go_on_well(ended.run, warnings=1)
+    # last was damaged, and the best agent was that of the last step.
+    go_on_well(ended.run, warnings=2)
     assert differences(straight.run, ended.run) == []
 
 

@@ -74,15 +74,21 @@ def stop_at(step: int) -> Control:
 
 
 class Crashes:
-    """Copies of a run as it stood on disk whenever something was about to change there."""
+    """Copies of a run as it stood on disk whenever something was about to change there.
+
+    What stood there before is not copied again.
+    """
 
     def __init__(self, runs_dir: Path, to: Path) -> None:
         self._runs_dir, self._to = runs_dir, to
+        self._seen: set[int] = set()
         self.found: list[Path] = []
 
     def __call__(self) -> None:
         runs = [path for path in self._runs_dir.iterdir() if (path / "run.toml").exists()]
-        if runs:
+        state = hash(frozenset(contents(runs[0]).items())) if runs else None
+        if state is not None and state not in self._seen:
+            self._seen.add(state)
             copy = self._to / f"{len(self.found):04d}" / runs[0].name
             shutil.copytree(runs[0], copy)
             self.found.append(copy)

@@ -11,10 +11,10 @@ from safetensors.numpy import load_file
 
 from td3core import checkpoint
 from td3core.protocol.control import Control
-from td3core.protocol.events import Saved, Started
+from td3core.protocol.events import Ended, Saved, Started
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
-from tests.support.scripted import DISCRETE, Script
+from tests.support.scripted import DISCRETE, Script, ScriptedEnv
 from tests.td3core.helpers import Told, fail, run, tiny
 
 
@@ -179,7 +179,8 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     assert "diverged" in outcome.message
     assert outcome.diverged
     assert "critic1_loss became inf" in outcome.message
-    assert "step 50" in outcome.message
+    # Nothing could resume from the checkpoint that is due then.
+    assert "step 15" in outcome.message
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
     assert every_saved_weight_is_a_number(runs_dir)
 
@@ -227,3 +228,78 @@ def test_a_run_that_diverged_just_before_its_end_has_failed(runs_dir: Path, scri
     outcome, _ = run(runs_dir, scripted(script), steps=30, **DIVERGING)
     assert "diverged" in getattr(outcome, "message", "it claims to have ended well")
     assert every_saved_weight_is_a_number(runs_dir)
+
+
+# Environments that end the program --------------------------------------------------------------
+
+
+class GaveUpError(BaseException):
+    """No Exception, as asyncio's CancelledError is none."""
+
+
+EXITS: dict[str, tuple[BaseException, str]] = {
+    "sys.exit()": (SystemExit(), r"SystemExit.*sys\.exit\(\)"),
+    "sys.exit(0)": (SystemExit(0), r"SystemExit.*sys\.exit\(0\)"),
+    "sys.exit(text)": (SystemExit("no licence"), r"SystemExit.*no licence"),
+    "its own": (GaveUpError("enough"), "GaveUpError.*enough"),
+    "a generator's": (GeneratorExit(), "GeneratorExit"),
+}
+
+
+@pytest.mark.parametrize(("problem", "says"), EXITS.values(), ids=EXITS)
+@pytest.mark.parametrize("where", ["step", "reset", "evaluation", "making"])
+def test_an_environment_that_ends_the_program_fails_the_run_with_its_step(
+    runs_dir: Path, scripted: Any, problem: BaseException, says: str, where: str
+) -> None:
+    def leave(now: bool) -> None:
+        if now:
+            raise problem
+
+    # With steps of 10 the 4th reset is that of the evaluation at step 30; 0 is check_env's.
+    script = Script(
+        on_step=lambda step: leave(where == "step" and step == 31),
+        on_reset=lambda number: leave(number == {"reset": 3, "evaluation": 4}.get(where)),
+        on_make=lambda: leave(where == "making" and script.made == 4),
+    )
+    values = {"eval_interval": 30} if where == "evaluation" else {}
+    outcome, told = fail(runs_dir, scripted(script), **values)
+    # What failed to be made did so with a sentence of its own.
+    assert re.search(says.split(".*")[-1] if where == "making" else says, outcome.message)
+    assert "step 30" in outcome.message
+    assert outcome.ending is not None
+    assert outcome.ending.stopped == "failed"
+    assert told.events[-1] is outcome
+    assert checkpoint.read_header(outcome.last_checkpoint).counters.env_steps == 30
+
+
+def test_an_environment_that_ends_the_program_at_once_is_a_wrong_request(
+    runs_dir: Path, scripted: Any
+) -> None:
+    def leave() -> None:
+        raise SystemExit
+
+    outcome, _ = fail(runs_dir, scripted(Script(on_make=leave)))
+    assert outcome.request
+    assert "sys.exit()" in outcome.message
+
+
+def test_an_environment_that_ends_the_program_while_it_is_closed_does_not_end_the_run(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(env: ScriptedEnv) -> None:
+        if env.script.steps:
+            raise SystemExit
+
+    monkeypatch.setattr(ScriptedEnv, "close", leave)
+    outcome, _ = run(runs_dir, scripted(Script()), env_check=False)
+    assert isinstance(outcome, Ended), outcome
+    assert outcome.stopped == "finished"
+
+
+def test_a_real_interrupt_still_passes_through(runs_dir: Path, scripted: Any) -> None:
+    def interrupt(step: int) -> None:
+        if step == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(runs_dir, scripted(Script(on_step=interrupt)))

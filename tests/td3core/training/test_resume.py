@@ -71,20 +71,14 @@ def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
     values = {"steps": 65, "eval_interval": 30, "checkpoint_interval": 20, **kept}
     with crashing(runs_dir, tmp_path / "crashes") as crashes:
         straight = finish(runs_dir, **values)
-    assert len(crashes.found) > 40
-    seen = set()
+    assert len(crashes.found) > 20
     for copy in crashes.found:
-        state = json.dumps(sorted((n, hash(d)) for n, d in contents(copy).items()))
-        if state in seen:
-            continue
-        seen.add(state)
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
             # Nothing was missing but the record that it had ended.
             assert "is at step 65" in outcome.message, outcome
         assert not told.all(Warned), copy
         assert differences(straight.run, copy) == [], copy
-    assert len(seen) > 20
 
 
 def test_live_changes_are_made_again_wherever_the_run_is_killed(

@@ -10,6 +10,7 @@ import pytest
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
+from td3core.protocol import wording
 from td3core.protocol.events import Ended, Started
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
@@ -119,7 +120,8 @@ def test_steps_on_record_after_the_checkpoint_are_said_to_be_taken_again(
     found = interrupted(runs_dir, clock, reached=70, saved=40)
     assert app.main(["resume", str(found.path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "resumed at step 40 The 30 steps on record after step 40 are taken again" in said
+    sentence = "Repeating 30 steps recorded after the checkpoint at step 40"
+    assert f"resumed at step 40 {sentence}" in said
 
 
 @pytest.mark.parametrize("reached", [40, 41])
@@ -131,8 +133,9 @@ def test_only_steps_that_are_really_taken_again_are_said_so(
     RunDirectory.open(outcome.run).write_ending({"stopped": "failed", "env_steps": reached})
     _, told = go_on(outcome.run)
     (started,) = told.all(Started)
-    sentence = "The step on record after step 40 is taken again" if reached > 40 else ""
-    assert (started.repeated_steps, started.repeats) == (reached - 40, sentence)
+    assert started.repeated_steps == reached - 40
+    sentence = "Repeating 1 step recorded after the checkpoint at step 40" if reached > 40 else ""
+    assert wording.repeated_steps(started) == sentence
 
 
 def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_again(
@@ -141,6 +144,10 @@ def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_a
     found = interrupted(runs_dir, clock, reached=30, saved=20)
     shutil.rmtree(found.checkpoints)
     _, told = go_on(found.path)
-    assert [event.repeated_steps for event in told.all(Started)] == [30]
+    (started,) = told.all(Started)
+    assert started.repeated_steps == 30
+    assert (
+        wording.repeated_steps(started) == "Repeating all 30 recorded steps: no checkpoint exists"
+    )
     _, told = run(runs_dir, **VALUES)
     assert [event.repeated_steps for event in told.all(Started)] == [0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -22,7 +22,6 @@ from tests.td3core.helpers import finish, run
 EVALUATED = {"eval_interval": 50, "eval_episodes": 2}
 
 
-@settings(max_examples=50)
 @given(arrays(np.float32, (20, 3), elements=st.floats(-100, 100, width=32)))
 def test_the_statistics_are_the_mean_and_variance_of_what_was_seen(rows: np.ndarray) -> None:
     normalise = Normaliser(3)

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.help.page_view import HelpView
+from studio.help.pages import INDEX, load_pages, manual_folder
 from studio.theme.icons import icon
 from studio.widgets.labels import plain_label
-from studio.window.help_pages import INDEX, load_pages, manual_folder
-from studio.window.help_view import HelpView
 
 _SIZE = QSize(1040, 760)
 _LIST_WIDTH = 220
@@ -109,6 +109,12 @@ class HelpViewer(QWidget):
             (QKeySequence("Escape"), self._clear_or_close),
         ):
             QShortcut(keys, self).activated.connect(slot)
+
+    def bring_to_front(self) -> None:
+        """Show the window in front of all others."""
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     # Pages --------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QPalette, QTextCursor
 from PySide6.QtWidgets import QApplication
 
-from studio.theme.theme import apply_theme, load_theme
-from studio.window.help_pages import (
+from studio.help.page_view import HelpView
+from studio.help.pages import (
     INDEX,
     Page,
     heading_anchor,
@@ -20,9 +20,9 @@ from studio.window.help_pages import (
     manual_folder,
     read_picture,
 )
-from studio.window.help_style import blocks_of, fragments_of, is_code
-from studio.window.help_view import HelpView
-from studio.window.help_viewer import HelpViewer
+from studio.help.style import blocks_of, fragments_of, is_code
+from studio.help.viewer import HelpViewer
+from studio.theme.theme import apply_theme, load_theme
 from studio.window.main_window import MainWindow
 
 PAGES = load_pages(manual_folder())

@@ -18,14 +18,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
-from studio.window.help_pages import (
-    Page,
-    heading_anchor,
-    manual_folder,
-    read_picture,
-    split_target,
-)
-from studio.window.help_style import CODE_PADDING, HelpStyle, blocks_of, fit_tables, is_code
+from studio.help.pages import Page, heading_anchor, manual_folder, read_picture, split_target
+from studio.help.style import CODE_PADDING, HelpStyle, blocks_of, fit_tables, is_code
 
 _WIDTH = 740
 """Pixels of a line; a longer one is hard to follow."""

@@ -1,0 +1,124 @@
+"""What the user changes a live setting with: slider and number, check box, or list of choices."""
+
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
+from PySide6.QtWidgets import QSlider, QWidget
+
+from studio.widgets.setting_fields import NumberBox, from_slider, make_editor, to_slider
+from td3core.config.spec import Spec
+
+LiveValue = bool | int | float | str
+
+_TICKS = 1000
+
+
+class Control(Protocol):
+    """Shows a value and lets the user change it."""
+
+    edited: SignalInstance
+    """The user changed the value, and may still be dragging."""
+    settled: SignalInstance
+    """The user has finished changing the value."""
+
+    @property
+    def editor(self) -> QWidget:
+        """The widget next to the setting's name."""
+
+    @property
+    def slider(self) -> QSlider | None:
+        """The widget below, if there is one."""
+
+    def value(self) -> LiveValue:
+        """Return the value on show."""
+
+    def set_value(self, value: LiveValue) -> None:
+        """Show a value without a signal."""
+
+
+def make_control(name: str, spec: Spec, default: LiveValue) -> Control:
+    """Return the control that suits a setting; its type is that of the default."""
+    if isinstance(default, bool | str):
+        return FieldControl(name, spec, default)
+    return NumberControl(name, spec, whole=isinstance(default, int))
+
+
+class NumberControl(QObject):
+    """A slider for the usual range and a number box for every allowed value."""
+
+    edited = Signal()
+    settled = Signal()
+
+    def __init__(self, name: str, spec: Spec, *, whole: bool) -> None:
+        super().__init__()
+        self._spec, self._whole = spec, whole
+        positions = int(spec.slider_range[1] - spec.slider_range[0])
+        self._ticks = positions if whole and spec.scale == "linear" else _TICKS
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, self._ticks)
+        self.slider.setPageStep(max(1, self._ticks // 20))
+        self.editor = NumberBox(spec, whole=whole)
+        self.editor.setFixedWidth(74)
+        self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
+        for widget, kind in ((self.slider, "slider"), (self.editor, "spin")):
+            widget.setObjectName(f"{kind}_{name}")
+            widget.setAccessibleName(f"{spec.label} {kind}")
+        self.slider.valueChanged.connect(self._on_slider)
+        self.slider.sliderReleased.connect(self.settled)
+        self.editor.valueChanged.connect(self._on_number)
+
+    def value(self) -> LiveValue:
+        """Return the value on show."""
+        return int(self.editor.value()) if self._whole else self.editor.value()
+
+    def set_value(self, value: LiveValue) -> None:
+        """Show a number without a signal."""
+        number = float(value)
+        with QSignalBlocker(self.editor), QSignalBlocker(self.slider):
+            self.editor.setValue(number)
+            self.slider.setValue(to_slider(self._spec, number, self._ticks))
+
+    @Slot(int)
+    def _on_slider(self, position: int) -> None:
+        value = from_slider(self._spec, position, self._ticks)
+        with QSignalBlocker(self.editor):
+            self.editor.setValue(round(value) if self._whole else value)
+        self.edited.emit()
+
+    @Slot(float)
+    def _on_number(self, value: float) -> None:
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(to_slider(self._spec, value, self._ticks))
+        self.edited.emit()
+        self.settled.emit()
+
+
+class FieldControl(QObject):
+    """A check box or a list of choices."""
+
+    edited = Signal()
+    settled = Signal()
+    slider = None
+
+    def __init__(self, name: str, spec: Spec, default: LiveValue) -> None:
+        super().__init__()
+        self._field = make_editor(name, spec, default)
+        self.editor = self._field.widget
+        self.editor.setObjectName(f"field_{name}")
+        self.editor.setAccessibleName(spec.label)
+        self._field.changed.connect(self._on_changed)
+
+    def value(self) -> LiveValue:
+        """Return the value on show."""
+        value: LiveValue = self._field.read()
+        return value
+
+    def set_value(self, value: LiveValue) -> None:
+        """Show a value without a signal."""
+        with QSignalBlocker(self.editor):
+            self._field.write(value)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self.edited.emit()
+        self.settled.emit()

@@ -1,0 +1,65 @@
+"""The lines below the picture: which agent is shown, and how its episode is going."""
+
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from studio.formatting import short_steps
+from studio.replay.renderer.protocol import Loaded
+from studio.replay.renderer_client import Picture
+from studio.widgets.controls import make_label, make_row
+from studio.widgets.labels import plain_tip
+
+_FIGURES = {"step": 3, "return": 4, "episode": 3}
+"""The numbers shown, each with its share of the width."""
+
+
+class Caption(QWidget):
+    """Agent, step, return and episode, and why the episode ended."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = make_label("replay_title", muted=True)
+        self.ending = make_label("replay_chip")
+        self.ending.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.ending.setStyleSheet(
+            "QLabel { border: 1px solid palette(highlight); border-radius: 7px; padding: 0 5px; }"
+        )
+        self._figures = [make_label(f"replay_{name}_label") for name in _FIGURES]
+        heading = make_row(self.title, self.ending)
+        heading.setStretch(0, 1)
+        figures = make_row(*self._figures)
+        for index, share in enumerate(_FIGURES.values()):
+            figures.setStretch(index, share)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addLayout(heading)
+        layout.addLayout(figures)
+        # Hidden labels keep their space, so that the controls below do not move.
+        for label in (self.title, self.ending):
+            policy = label.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            label.setSizePolicy(policy)
+            label.hide()
+
+    def show_agent(self, loaded: Loaded) -> None:
+        """Name the agent."""
+        mean = "" if loaded.mean_return is None else f", return {loaded.mean_return:.1f}"
+        self.title.setText(f"{loaded.env_id} · {short_steps(loaded.env_steps)}")
+        self.title.setToolTip(plain_tip(f"{loaded.path}\nstep {loaded.env_steps:,}{mean}"))
+        self.title.show()
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show the numbers that belong to a picture."""
+        moment = picture.moment
+        figures = (f"{moment.step}", f"{moment.total:.1f}", f"{picture.episode + 1}")
+        for label, name, figure in zip(self._figures, _FIGURES, figures, strict=True):
+            label.setText(f"{name} {figure}")
+        self.ending.setText("ended" if moment.terminated else "time limit")
+        self.ending.setVisible(moment.over)
+
+    def clear(self) -> None:
+        """Show no agent."""
+        self.title.hide()
+        self.ending.hide()
+        for label in self._figures:
+            label.clear()

@@ -1,0 +1,128 @@
+"""One line of the list of saved agents: a heading or a checkpoint, and what it reads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
+
+from studio.formatting import format_size, short_steps
+from studio.widgets.labels import plain_tip
+from td3core.checkpoint import Header
+
+_HEADING, _STEP, _NAMED = -1, 0, 1
+_NAMES = ("best", "last")
+
+LookUp = Callable[[Path], Header | str | None]
+"""Returns a file's header, why it cannot be read, or None while it is being read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A heading, or a checkpoint with what is known without opening it."""
+
+    order: tuple[int, int, str]
+    text: str
+    path: Path | None = None
+    """None for a heading."""
+    env_steps: int = -1
+    """Of a step checkpoint; -1 for others."""
+    mean_return: float | None = None
+
+    @property
+    def key(self) -> tuple[tuple[int, int, str], Path | None]:
+        """What stays when the row is renewed."""
+        return self.order, self.path
+
+
+def row_of(path: Path, means: Mapping[int, float]) -> Row:
+    """Make a row from the file's name alone: step checkpoints, then best, then last."""
+    kind, _, number = path.stem.partition("_")
+    if kind == "step" and number.isdecimal():
+        steps = int(number)
+        return Row(
+            order=(_STEP, steps, path.stem),
+            text=short_steps(steps),
+            path=path,
+            env_steps=steps,
+            mean_return=means.get(steps),
+        )
+    rank = _NAMES.index(path.stem) if path.stem in _NAMES else len(_NAMES)
+    return Row(order=(_NAMED, rank, path.stem), text=path.stem, path=path)
+
+
+def bundled_row(path: Path) -> Row:
+    """Make a row of an agent that comes with the program; it reads as its environment."""
+    return Row(order=(_NAMED, 0, path.stem), text="", path=path)
+
+
+def heading(title: str, run_bytes: int = 0) -> Row:
+    """Make a heading, perhaps with what the run takes on disk."""
+    size = f"  ·  {format_size(run_bytes)} on disk" if run_bytes else ""
+    return Row(order=(_HEADING, 0, ""), text=title + size)
+
+
+def heading_data(row: Row, role: int) -> Any:
+    """Return what a heading has for one of Qt's roles."""
+    if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+        return row.text
+    if role == Qt.ItemDataRole.ForegroundRole:
+        return _muted()
+    if role == Qt.ItemDataRole.FontRole:
+        font = QFont()
+        font.setBold(True)
+        return font
+    return None
+
+
+def row_data(row: Row, role: int, look_up: LookUp) -> Any:
+    """Return what a checkpoint has for one of Qt's roles."""
+    assert row.path is not None
+    match role:
+        case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
+            return _text(row, row.path, look_up)
+        case Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(_about(row.path, look_up(row.path)))
+        case Qt.ItemDataRole.ForegroundRole if isinstance(look_up(row.path), str):
+            return _muted()
+    return None
+
+
+def _text(row: Row, path: Path, look_up: LookUp) -> str:
+    if row.env_steps >= 0:
+        return _spaced(row.text, _figure(row.mean_return))
+    found = look_up(path)
+    if not isinstance(found, Header):
+        return row.text or path.stem
+    if row.text:
+        mean = _figure(found.evaluation.mean) if found.evaluation else ""
+        return _spaced(row.text, short_steps(found.counters.env_steps), mean)
+    env = found.config.env
+    return f"{env} · return {found.evaluation.mean:.0f}" if found.evaluation else env
+
+
+def _about(path: Path, found: Header | str | None) -> str:
+    if isinstance(found, str):
+        return found
+    lines = [str(path)]
+    if found is not None:
+        config, steps, result = found.config, found.counters.env_steps, found.evaluation
+        lines.append(f"{config.env}, seed {config.seed}, step {steps:,}")
+        if result is not None:
+            episodes = len(result.returns)
+            lines.append(f"return {result.mean:.1f} ± {result.std:.1f} over {episodes} episodes")
+    return "\n".join(lines)
+
+
+def _muted() -> QBrush:
+    return QGuiApplication.palette().brush(QPalette.ColorRole.PlaceholderText)
+
+
+def _figure(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:.1f}"
+
+
+def _spaced(*parts: str) -> str:
+    return "  ".join(part for part in parts if part)

@@ -1,0 +1,93 @@
+"""What checkpoint files say of themselves, read in the background once somebody looks at them."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.session.agents import Stamp
+from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core import checkpoint
+from td3core.checkpoint import Header
+from td3core.errors import RequestError
+
+_Found = tuple[Path, int, Header | str]
+
+
+class HeaderCache(QObject):
+    """Reads a header once for each version of a file."""
+
+    known = Signal(Path)
+    """The header of this file has been read."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._headers: dict[Path, Header | str] = {}
+        self._wanted: list[Path] = []
+        self._being_read: set[Path] = set()
+        self._stamps: dict[Path, Stamp] = {}
+        self._versions: dict[Path, int] = {}
+        """How often a file was replaced: what is read of an older version is dropped."""
+        self._reader = BackgroundTask("read-headers", self)
+        self._reader.reported.connect(self._on_read)
+        self._reader.finished.connect(self._on_finished)
+
+    def look_up(self, path: Path) -> Header | str | None:
+        """Return a file's header, or why it cannot be read; None while it is being read."""
+        found = self._headers.get(path)
+        if found is None and path not in self._being_read:
+            self._being_read.add(path)
+            self._wanted.append(path)
+            self._read_wanted()
+        return found
+
+    def note_version(self, path: Path, stamp: Stamp) -> None:
+        """Take the stamp that a file has now; another one than before means another version."""
+        if self._stamps.get(path, stamp) != stamp:
+            self.forget(path)
+        self._stamps[path] = stamp
+
+    def forget(self, path: Path) -> None:
+        """Read a file again when somebody looks at it: it was just replaced."""
+        self._stamps.pop(path, None)
+        self._versions[path] = self._versions.get(path, 0) + 1
+        self._headers.pop(path, None)
+        self._being_read.discard(path)
+
+    def stop(self) -> None:
+        """Drop what is being read."""
+        self._reader.stop()
+
+    def _read_wanted(self) -> None:
+        if self._reader.busy or not self._wanted:
+            return
+        batch = [(path, self._versions.get(path, 0)) for path in self._wanted]
+        self._wanted = []
+
+        def read(report: Report, stopped: Stopped) -> None:
+            for path, version in batch:
+                if stopped():
+                    return
+                report((path, version, _read(path)))
+
+        self._reader.start(read)
+
+    @Slot(object)
+    def _on_read(self, found: _Found) -> None:
+        path, version, header = found
+        if version == self._versions.get(path, 0):
+            self._headers[path] = header
+            self._being_read.discard(path)
+            self.known.emit(path)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._read_wanted()
+
+
+def _read(path: Path) -> Header | str:
+    try:
+        return checkpoint.read_header(path)
+    except RequestError as problem:
+        return str(problem)
+    except OSError as problem:
+        return f"{path.name} cannot be read: {problem.strerror or problem}."

@@ -1,0 +1,113 @@
+"""The choice of an earlier run, whose agents are listed as well."""
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QSizePolicy
+
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import Stopped
+from studio.widgets.labels import plain_tip
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import list_runs
+
+_CHOOSE = "Earlier runs: choose…"
+_NONE = "No earlier runs"
+
+Runs = list[tuple[Path, str]]
+"""Folders of runs with their titles."""
+
+
+class RunCombo(QComboBox):
+    """Offers the runs of a folder, but for the one on show. Reads the folder in the background."""
+
+    run_chosen = Signal(object, str)
+    """Path and title of the run that is chosen now; None and an empty title without any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs_dir: Path | None = None
+        self._current: Path | None = None
+        self._opening = False
+        self._reader = BackgroundReader("list-runs", self)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(12)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.activated.connect(self._announce)
+
+    def set_runs_dir(self, path: Path) -> None:
+        """Offer the runs of a folder. They are read once one is looked for."""
+        self._runs_dir = path.absolute()
+        self._offer([])
+        self._reader.read(partial(_holds_anything, self._runs_dir), self._offer_to_choose)
+
+    def set_current_run(self, path: Path | None) -> None:
+        """Leave out the run on show, and offer the one that was on show before."""
+        self._current = path
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read which runs the folder holds now; the choice stays."""
+        if self._runs_dir is not None:
+            self._reader.read(partial(_titled_runs, self._runs_dir), self._take)
+
+    def stop(self) -> None:
+        """Drop what is being read."""
+        self._reader.stop()
+
+    def showPopup(self) -> None:  # noqa: N802
+        """Open the list once runs made elsewhere have been found, too."""
+        self._opening = True
+        self.refresh()
+
+    def _offer_to_choose(self, possible: bool) -> None:
+        if possible:
+            self.setItemText(0, _CHOOSE)
+            self.setEnabled(True)
+
+    def _take(self, runs: Runs) -> None:
+        shown = self.currentData()
+        self._offer([run for run in runs if run[0] != self._current])
+        at = self.findData(shown) if shown is not None else 0
+        self.setCurrentIndex(max(at, 0))
+        if at < 0:
+            self._announce()
+        opening, self._opening = self._opening, False
+        if opening and self.isVisible() and self.isEnabled():
+            super().showPopup()
+
+    def _offer(self, runs: Runs) -> None:
+        self.clear()
+        self.addItem(_CHOOSE if runs else _NONE, None)
+        for path, title in runs:
+            # As text: a combo box does not find other Python objects again.
+            self.addItem(title, str(path))
+            self.setItemData(self.count() - 1, plain_tip(str(path)), Qt.ItemDataRole.ToolTipRole)
+        self.setEnabled(bool(runs))
+
+    @Slot()
+    def _announce(self) -> None:
+        path = self.currentData()
+        if path is None:
+            self.run_chosen.emit(None, "")
+        else:
+            self.run_chosen.emit(Path(path), self.currentText())
+
+
+def _holds_anything(folder: Path, _: Stopped) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def _titled_runs(folder: Path, _: Stopped) -> Runs:
+    return [(run.path, _title(run)) for run in list_runs(folder)]
+
+
+def _title(run: RunDirectory) -> str:
+    try:
+        made = datetime.fromisoformat(run.created).astimezone()
+    except ValueError:
+        return f"{run.config.env} · seed {run.config.seed}"
+    return f"{run.config.env} · seed {run.config.seed} · {made:%Y-%m-%d %H:%M:%S}"

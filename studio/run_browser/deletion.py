@@ -1,0 +1,78 @@
+"""Deletes runs: first to the trash, then for good where there is none. Asks before each."""
+
+import shutil
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QFile, QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from studio.run_browser.dialogs import ask_to_delete, ask_to_trash
+from studio.run_browser.scanner import RunRow
+from studio.tasks.background_queue import BackgroundQueue
+from td3core.runs.lock import holder
+
+Runs = Sequence[RunRow]
+
+
+class RunDeletion(QObject):
+    """Looks, asks and deletes in turns; all but the asking happens in the background."""
+
+    refused = Signal(str)
+    deleted = Signal()
+    """Some of the runs may be gone."""
+
+    def __init__(self, queue: BackgroundQueue, window: QWidget) -> None:
+        super().__init__(window)
+        self._queue, self._window = queue, window
+
+    def start(self, runs: Runs) -> None:
+        """Delete runs, unless one of them is running or the user refuses."""
+        self._queue.add(lambda: _running(runs), partial(self._ask_to_trash, runs))
+
+    def _ask_to_trash(self, runs: Runs, running: list[str]) -> None:
+        if running:
+            self.refused.emit(f"{running[0]} is running and cannot be deleted.")
+        elif ask_to_trash(self._window, runs):
+            self._queue.add(lambda: _trash(runs), self._ask_to_delete)
+
+    def _ask_to_delete(self, left: Runs) -> None:
+        if left and ask_to_delete(self._window, left):
+            self._queue.add(lambda: _delete(left), self._conclude)
+        else:
+            self.deleted.emit()
+
+    def _conclude(self, problems: list[str]) -> None:
+        for problem in problems:
+            self.refused.emit(problem)
+        self.deleted.emit()
+
+
+def _running(runs: Runs) -> list[str]:
+    return [run.path.name for run in runs if holder(run.path)]
+
+
+def _trash(runs: Runs) -> Runs:
+    """Return those that no trash took."""
+    return [run for run in runs if not move_to_trash(run.path)]
+
+
+def move_to_trash(path: Path) -> bool:
+    """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
+    # What it returns differs between success and failure; what it did does not.
+    there = path.exists()
+    QFile.moveToTrash(str(path))
+    return there and not path.exists()
+
+
+def _delete(runs: Runs) -> list[str]:
+    """Return why any could not be deleted."""
+    problems = []
+    for run in runs:
+        try:
+            shutil.rmtree(run.path)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            problems.append(f"{run.path.name} cannot be deleted: {reason}.")
+    return problems

@@ -1,0 +1,44 @@
+"""The checkpoints that a run has on disk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from td3core.runs.directory import RunDirectory
+from td3core.runs.disk_usage import used_bytes
+
+Stamp = tuple[int, int]
+"""Time of change in nanoseconds, and size: another version of a file has another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedAgents:
+    """What a run has saved, without any file opened."""
+
+    run: Path
+    stamps: Mapping[Path, Stamp]
+    """By step, then best, then last."""
+    means: Mapping[int, float]
+    """Mean return of each evaluation, by step."""
+    favourite: Path | None
+    """The best agent, else the last one."""
+    run_bytes: int
+    """What the whole run takes on disk."""
+
+
+def read_agents(run: RunDirectory) -> SavedAgents:
+    """List the checkpoints of a run."""
+    stamps: dict[Path, Stamp] = {}
+    for path in run.saved():
+        try:
+            about = path.stat()
+        except OSError:
+            continue  # Deleted meanwhile.
+        stamps[path] = (about.st_mtime_ns, about.st_size)
+    return SavedAgents(
+        run=run.path,
+        stamps=stamps,
+        means=dict(run.evaluations()),
+        favourite=next((path for path in (run.best, run.last) if path in stamps), None),
+        run_bytes=used_bytes(run.path),
+    )

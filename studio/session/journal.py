@@ -1,0 +1,84 @@
+"""What was done to a run: live changes, which are drawn as markers, and everything else."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from studio.session.markers import Marker
+
+SAME_GESTURE_S = 1.5
+"""Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
+
+_DONE = {
+    "pause": "paused",
+    "save": "saved manually",
+    "stop": "stopped",
+    "resume": "resumed",
+    "branch": "branched",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """What was done to a run besides changing its settings; ``time`` is UTC, ISO 8601."""
+
+    env_steps: int
+    event: str
+    time: str
+
+    @property
+    def text(self) -> str:
+        """What was done, in words."""
+        return f"{_DONE.get(self.event, self.event)} at step {self.env_steps:,}"
+
+
+class RunJournal:
+    """Markers and entries in the order they came."""
+
+    def __init__(self) -> None:
+        self.markers: list[Marker] = []
+        self.entries: list[JournalEntry] = []
+
+    def add_entry(self, entry: JournalEntry) -> None:
+        """Add something that was done besides a change."""
+        self.entries.append(entry)
+
+    def add_change(
+        self,
+        env_steps: int,
+        name: str,
+        old: Any,
+        new: Any,
+        *,
+        time: float = math.nan,
+        scheduled: bool = False,
+    ) -> Marker:
+        """Add a live change; the many small changes of one drag of a slider are one marker.
+
+        Args:
+            env_steps: the step it took effect after.
+            name: the setting.
+            old: its value before.
+            new: its value from then on.
+            time: when it was made, in seconds since 1970; NaN belongs to no drag.
+            scheduled: a schedule made it.
+
+        Returns:
+            The marker that shows the change, which may have been there before.
+        """
+        last = next((m for m in reversed(self.markers) if m.name == name), None)
+        same_gesture = last is not None and 0 <= time - last.changed_at < SAME_GESTURE_S
+        # A way back is a change of its own, or both would look as if nothing had been changed.
+        if last is not None and same_gesture and new != last.old:
+            last.env_steps, last.new, last.changed_at = env_steps, new, time
+        elif last is None or (last.env_steps, last.old, last.new) != (env_steps, old, new):
+            last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=time)
+            self.markers.append(last)
+        # Else it is on record already: a resumed run makes it again.
+        last.scheduled = scheduled
+        return last
+
+    def keep_to(self, env_steps: int) -> None:
+        """Drop what came after a step."""
+        self.markers = [each for each in self.markers if each.env_steps <= env_steps]
+        self.entries = [each for each in self.entries if each.env_steps <= env_steps]

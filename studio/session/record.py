@@ -1,0 +1,87 @@
+"""Everything that is shown of one run, folded from what it reports or read from its files."""
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from studio.session.curves import RunCurves
+from studio.session.journal import JournalEntry, RunJournal
+from studio.session.markers import Marker
+from td3core.config import RunConfig
+from td3core.protocol import events
+
+
+@dataclass(slots=True, kw_only=True)
+class RunRecord:
+    """A run that is training and one that is read from disk are added to by the same methods."""
+
+    run: Path | None = None
+    """None before the first run."""
+    config: RunConfig | None = None
+    name: str = ""
+    """What the user calls the run; empty without a name."""
+    device: str = ""
+    """Empty for a run that was read from disk."""
+    reward_threshold: float | None = None
+    progress: events.Progress | None = None
+    outcome: events.Ended | events.Failed | None = None
+    """None for a run that is training, and for one that was interrupted."""
+    curves: RunCurves = field(default_factory=RunCurves)
+    parent_curves: RunCurves = field(default_factory=RunCurves)
+    """Of the run's ancestors, each up to the step it was branched at; empty without any."""
+    journal: RunJournal = field(default_factory=RunJournal)
+
+    @property
+    def title(self) -> str:
+        """What the user calls the run, else the name of its folder."""
+        return self.name or (self.run.name if self.run else "")
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time to the last step at the present speed, if that can be told."""
+        now = self.progress
+        if now is None or self.config is None or now.steps_per_s <= 0:
+            return None
+        # The warm-up is far faster than learning and says nothing about the rest.
+        if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
+            return None
+        return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
+
+    def start(self, event: events.Started) -> None:
+        """Begin, or resume: what is shown beyond the step it begins at did not happen."""
+        self.run, self.config = event.run, event.config
+        self.device = f"{event.device} × {event.threads}"
+        self.reward_threshold, self.outcome = event.reward_threshold, None
+        self.curves.keep_to(event.env_steps)
+        self.journal.keep_to(event.env_steps)
+        if self.progress is not None:
+            self.progress = replace(self.progress, env_steps=event.env_steps)
+
+    def add_progress(self, event: events.Progress) -> None:
+        """Add the rows and episodes since the last report."""
+        self.progress = event
+        self.curves.add_training(event.training)
+        rows = [(each.env_steps, each.episode_return, each.length) for each in event.ended]
+        self.curves.add_episodes(rows)
+
+    def add_evaluation(self, event: events.Evaluated) -> None:
+        """Add an evaluation."""
+        success = math.nan if event.success is None else event.success
+        self.curves.add_evaluations((event.env_steps, event.mean, event.std, success))
+
+    def add_changes(self, event: events.Tuned, time: float) -> list[Marker]:
+        """Add live changes made at ``time``, in seconds since 1970; return their markers."""
+        return [
+            self.journal.add_change(
+                event.env_steps,
+                *change,
+                # A schedule has no hand that drags.
+                time=math.nan if event.scheduled else time,
+                scheduled=event.scheduled,
+            )
+            for change in event.changes
+        ]
+
+    def add_entry(self, event: events.Noted) -> None:
+        """Add what was done besides a change."""
+        self.journal.add_entry(JournalEntry(event.env_steps, event.event, event.time))

@@ -1,0 +1,124 @@
+"""Choosing a preset for the environment, and the algorithm that varies it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+
+from studio.setup.preset_menu import PresetMenu, Settings
+from studio.theme.theme import Theme
+from studio.widgets.forms import remark
+from studio.widgets.labels import breakable
+from td3core.config import Tunables, specs
+from td3core.config.presets import PLUS, Preset, load_presets
+
+NO_PRESET = "TD3 defaults"
+AS_PUBLISHED = "TD3"
+_USUAL_NAME = 20
+"""Characters. Longer names may be cut off."""
+_COMBO_FRAME = 36
+"""Pixels of a combo box around its text: arrow, edge and padding."""
+
+
+class PresetChoice(QObject):
+    """Two combo boxes, a menu and a description. Whoever shows them places them in its form."""
+
+    changed = Signal()
+    """Another preset or variant is chosen."""
+    reloaded = Signal(str)
+    """The user's presets changed; names the new one, or is empty if one was deleted."""
+    refused = Signal(str)
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        """Take ``settings``, which returns what a new preset would hold."""
+        super().__init__(parent)
+        self._presets = load_presets()
+        self.preset, self.variant = QComboBox(), QComboBox()
+        variants = (preset.name for preset in self._presets.values() if not preset.env)
+        self.variant.addItems([AS_PUBLISHED, *variants])
+        self.about = remark()
+        self.about.setObjectName("preset_about")
+        # The description may come from a preset of the user's own.
+        self.about.setTextFormat(Qt.TextFormat.PlainText)
+        self._menu = PresetMenu(settings, self.preset.currentText)
+        self._menu.presets_changed.connect(self._reload)
+        self._menu.refused.connect(self.refused)
+        self.row = QWidget()
+        layout = QHBoxLayout(self.row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self.preset, 1)
+        layout.addWidget(self._menu)
+        for combo in (self.preset, self.variant):
+            combo.currentTextChanged.connect(self._on_chosen)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._menu.setIcon(theme.icon("dots-horizontal", theme.muted))
+
+    def usual_width(self) -> int:
+        """Return the width of a combo box that shows the usual environment names in full."""
+        metrics = self.preset.fontMetrics()
+        names = [p.env for p in self._presets.values() if len(p.env) <= _USUAL_NAME]
+        return max(map(metrics.horizontalAdvance, names), default=0) + _COMBO_FRAME
+
+    @property
+    def environments(self) -> list[str]:
+        """The environments that there are presets for."""
+        return [preset.env for preset in self._presets.values() if preset.env]
+
+    def environment_of(self, name: str) -> str:
+        """Return the environment that a preset is for."""
+        return self._presets[name].env
+
+    def offer(self, env_id: str) -> None:
+        """Offer the presets of an environment and choose the bundled one."""
+        own = [preset for preset in self._presets.values() if env_id and preset.env == env_id]
+        # The bundled preset has the name of its environment; it precedes the user's own.
+        own.sort(key=lambda preset: preset.name != env_id)
+        with QSignalBlocker(self.preset):
+            self.preset.clear()
+            self.preset.addItems([*(preset.name for preset in own), NO_PRESET])
+        self._on_chosen()
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Choose preset and variant among these names, else the defaults."""
+        names = list(names)
+        for combo, otherwise in ((self.preset, NO_PRESET), (self.variant, AS_PUBLISHED)):
+            known = [name for name in names if combo.findText(name) >= 0]
+            combo.setCurrentText(known[0] if known else otherwise)
+
+    @property
+    def name(self) -> str:
+        """Preset and variant as a run records them."""
+        return PLUS.join(preset.name for preset in self._chosen())
+
+    def values(self) -> dict[str, Any]:
+        """Return the settings that preset and variant specify together."""
+        values: dict[str, Any] = {}
+        for preset in self._chosen():
+            values |= preset.values
+        return values
+
+    def tunables(self) -> Tunables:
+        """Return the live settings that a run starts with."""
+        values = self.values()
+        return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
+
+    def _chosen(self) -> list[Preset]:
+        """Return the preset and the variant chosen, in the order they are applied."""
+        names = (self.preset.currentText(), self.variant.currentText())
+        return [self._presets[name] for name in names if name in self._presets]
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        chosen = self._chosen()
+        self.about.setText(breakable(" ".join(preset.about for preset in chosen)))
+        self.about.setVisible(bool(chosen))
+        self.changed.emit()
+
+    @Slot(str)
+    def _reload(self, name: str) -> None:
+        self._presets = load_presets()
+        self.reloaded.emit(name)

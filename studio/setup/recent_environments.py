@@ -1,0 +1,33 @@
+"""The environments of one's own that were trained on lately, kept in the user's settings."""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QSettings
+
+from td3core.envs.catalogue import find_known
+
+_KEY = "own_environments"
+_KEPT = 12
+
+
+class RecentEnvironments:
+    """Names of environments that the catalogue does not list, the latest first."""
+
+    def __init__(self, settings: QSettings) -> None:
+        self._settings = settings
+        stored = settings.value(_KEY)
+        # A list of one is stored as a string.
+        names = stored if isinstance(stored, list) else [stored]
+        self._names = [str(name) for name in names if name][:_KEPT]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def add(self, env_id: str) -> bool:
+        """Put an environment first; return whether that changed the list."""
+        if find_known(env_id) is not None or self._names[:1] == [env_id]:
+            return False
+        others = [name for name in self._names if name != env_id]
+        self._names = [env_id, *others][:_KEPT]
+        self._settings.setValue(_KEY, self._names)
+        return True

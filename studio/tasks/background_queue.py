@@ -1,0 +1,75 @@
+"""Writes to disk in the background: one piece of work after another, none dropped."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_Job = tuple[Callable[[], Any], Callable[[Any], None]]
+
+
+class _Relay(QObject):
+    """Carries results to the window's thread; outlives a queue that is deleted meanwhile."""
+
+    done = Signal(object, object)
+    failed = Signal(str)
+
+
+class BackgroundQueue(QObject):
+    """Does what it is given in its order, in one thread that ends when there is nothing left."""
+
+    failed = Signal(str)
+
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._jobs: deque[_Job] = deque()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._relay = _Relay()
+        self._relay.done.connect(self._on_done)
+        self._relay.failed.connect(self.failed)
+
+    def add(self, work: Callable[[], T], then: Callable[[T], None] = lambda _: None) -> None:
+        """Do this once its turn comes, then hand the result to ``then`` in this thread.
+
+        ``then`` is not called if the work raises; ``failed`` is emitted instead.
+        """
+        with self._lock:
+            self._jobs.append((work, then))
+            if self._thread is None:
+                # Not a daemon: what is being written is finished even if the program ends.
+                self._thread = threading.Thread(target=self._drain, name=self._name)
+                self._thread.start()
+
+    def finish(self) -> None:
+        """Wait until everything is done: the window is about to close."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _drain(self) -> None:
+        relay = self._relay
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._thread = None
+                    return
+                work, then = self._jobs.popleft()
+            try:
+                result = work()
+            except Exception as problem:
+                log.exception("%s failed", self._name)
+                relay.failed.emit(f"{type(problem).__name__}: {problem}")
+            else:
+                relay.done.emit(then, result)
+
+    @Slot(object, object)
+    def _on_done(self, then: Callable[[Any], None], result: object) -> None:
+        then(result)

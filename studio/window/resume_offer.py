@@ -1,0 +1,65 @@
+"""The Resume button, and the message about runs that were interrupted."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.launch.launcher import RunLauncher
+from studio.session.controller import RunController
+from studio.session.model import RunModel
+from studio.window.run_presenter import WindowParts
+
+
+class ResumeOffer(QObject):
+    """Offers to resume the run on show, or else the only one selected in the list."""
+
+    runs_wanted = Signal()
+    """The user wants to see the list of runs."""
+
+    def __init__(
+        self,
+        model: RunModel,
+        controller: RunController,
+        launcher: RunLauncher,
+        parts: WindowParts,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._controller = model, controller
+        self._launcher, self._parts = launcher, parts
+        controller.state_changed.connect(self._update)
+        model.run_opened.connect(self._update)
+        parts.runs.view.choice_changed.connect(self._update)
+        parts.runs.interrupted_found.connect(self._announce_interrupted)
+        parts.banner.link_activated.connect(self._show_interrupted)
+        parts.toolbar.action("resume").triggered.connect(self._resume)
+        self._update()
+
+    def _resumable(self) -> Path | None:
+        if self._controller.busy:
+            return None
+        if self._model.run is not None:
+            return self._model.run
+        chosen = [row.path for row in self._parts.runs.view.chosen() if row.summary is not None]
+        return chosen[0] if len(chosen) == 1 else None
+
+    @Slot()
+    def _update(self) -> None:
+        self._parts.toolbar.offer_to_resume(self._resumable())
+
+    @Slot()
+    def _resume(self) -> None:
+        path = self._resumable()
+        if path is not None:
+            self._launcher.resume(path)
+
+    @Slot(int)
+    def _announce_interrupted(self, count: int) -> None:
+        runs = "One run was" if count == 1 else f"{count} runs were"
+        text = f'{runs} interrupted and can be resumed. <a href="runs">Show all runs</a>'
+        self._parts.banner.show_message("info", text, rich=True)
+
+    @Slot()
+    def _show_interrupted(self) -> None:
+        self.runs_wanted.emit()
+        self._parts.runs.choose_interrupted()

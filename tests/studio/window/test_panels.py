@@ -1,0 +1,171 @@
+"""The dock panels: a panel that is registered gets everything from the window."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
+
+from studio.session.controller import SessionState
+from studio.theme.theme import Theme, load_theme
+from studio.window.main_window import MainWindow
+from studio.window.panels import PANELS, PanelContext, PanelSpec
+
+
+class Health(QWidget):
+    """A panel that implements every protocol and records what it is told."""
+
+    refused = Signal(str)
+
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        self.context = context
+        self.themes: list[str] = []
+        self.busy: list[bool] = []
+        self.shutdowns = 0
+
+    def set_theme(self, theme: Theme) -> None:
+        self.themes.append(theme.name)
+
+    def set_busy(self, busy: bool) -> None:
+        self.busy.append(busy)
+
+    def shutdown(self) -> None:
+        self.shutdowns += 1
+
+
+HEALTH = PanelSpec(name="health", title="Health", side="right", make=Health, size=300)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "layout.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def build(tmp_path: Path, settings: QSettings) -> Iterator[Callable[..., MainWindow]]:
+    """Return a function that builds a window with further panels, and close what it built."""
+    built = []
+
+    def make(*further: PanelSpec) -> MainWindow:
+        window = MainWindow(
+            tmp_path / "runs", settings, load_theme("light"), panels=(*PANELS, *further)
+        )
+        built.append(window)
+        window.show()
+        QApplication.processEvents()
+        return window
+
+    yield make
+    for window in built:
+        window.close()
+        window.deleteLater()
+
+
+def entry(window: MainWindow, title: str):
+    return next(action for action in window.docks.menu.actions() if action.text() == title)
+
+
+def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -> None:
+    names = [f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs")]
+    assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
+    assert [entry.text() for entry in window.docks.menu.actions()] == [
+        "Setup",
+        "Live settings",
+        "Replay",
+        "Log",
+        "Runs",
+    ]
+
+
+def test_a_registered_panel_gets_a_dock_on_its_side_and_an_entry_in_the_menu(build) -> None:
+    window = build(HEALTH)
+    dock = window.findChild(QDockWidget, "health_dock")
+    assert dock.isVisible()
+    assert window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
+    assert dock.geometry().top() > window.docks.dock("replay").geometry().bottom()
+    entry(window, "Health").trigger()
+    assert not dock.isVisible()
+
+
+def test_a_panel_is_made_from_the_parts_of_its_window(build, tmp_path) -> None:
+    window = build(HEALTH)
+    context = window.panels.get(Health).context
+    assert (context.model, context.controller) == (window.model, window.controller)
+    assert context.runs_dir == tmp_path / "runs"
+
+
+def test_a_panel_hears_of_themes_runs_and_the_end(build) -> None:
+    window = build(HEALTH)
+    panel = window.panels.get(Health)
+    window.switch_theme()
+    assert panel.themes == ["light", "dark"]
+    assert panel.busy == [False]
+    window.controller.state_changed.emit(SessionState.STARTING)
+    window.controller.state_changed.emit(SessionState.IDLE)
+    assert panel.busy == [False, True, False]
+    assert panel.shutdowns == 0
+    window.close()
+    assert panel.shutdowns == 1
+
+
+def test_what_a_panel_refuses_is_shown_above_the_plots(build) -> None:
+    window = build(HEALTH)
+    window.panels.get(Health).refused.emit("There is no run to examine.")
+    assert window.banner.isVisible()
+    assert window.banner.text == "There is no run to examine."
+
+
+def test_a_panel_may_be_a_plain_widget_and_closed_at_first(build) -> None:
+    spec = PanelSpec(
+        name="notes",
+        title="Notes",
+        side="right",
+        make=lambda _: QWidget(),
+        size=300,
+        tabbed=True,
+        hidden=True,
+    )
+    window = build(spec)
+    dock = window.docks.dock("notes")
+    assert not dock.isVisible()
+    window.docks.open("notes")
+    assert dock.isVisible()
+    assert window.tabifiedDockWidgets(dock) == [window.docks.dock("replay")]
+    window.switch_theme()
+
+
+def test_an_opened_panel_is_large_enough_to_be_of_use(build) -> None:
+    window = build()
+    window.docks.open("runs")
+    QApplication.processEvents()
+    assert window.docks.dock("runs").height() >= 290
+    assert window.docks.is_seen("runs")
+    window.docks.open("log")
+    QApplication.processEvents()
+    assert not window.docks.is_seen("runs")
+
+
+def test_a_further_form_on_the_left_gets_a_share_of_what_setup_leaves(build) -> None:
+    spec = PanelSpec(name="more", title="More", side="left", make=lambda _: QWidget(), size=292)
+    window = build(spec)
+    for _ in range(4):
+        QApplication.processEvents()
+    docks = [window.docks.dock(name) for name in ("setup", "live", "more")]
+    setup, live, more = (dock.height() for dock in docks)
+    assert abs(live - more) <= 10
+    assert setup > live
+    assert docks[0].widget().verticalScrollBar().maximum() == 0
+
+
+def test_a_moved_panel_is_where_it_was_in_the_next_window(build) -> None:
+    first = build(HEALTH)
+    first.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, first.docks.dock("health"))
+    first.docks.close("log")
+    first.docks.open("runs")
+    first.close()
+    second = build(HEALTH)
+    dock = second.docks.dock("health")
+    assert second.dockWidgetArea(dock) is Qt.DockWidgetArea.LeftDockWidgetArea
+    assert second.docks.dock("runs").isVisible()
