@@ -93,8 +93,8 @@ class ReplayBuffer:
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
 
-    def actions(self, numbers: NDArray[np.int64]) -> Floats:
-        """Return the actions (n, act_dim) of transitions by number, 0 for the first ever stored.
+    def transitions(self, numbers: NDArray[np.int64]) -> Batch[Floats]:
+        """Return transitions by number, 0 for the first ever stored.
 
         Raises:
             IndexError: one of them is not there yet, or has been overwritten.
@@ -102,7 +102,7 @@ class ReplayBuffer:
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
             raise IndexError("these transitions are not in the replay buffer")
-        return self.columns(self.rows[numbers % len(self.rows)]).action
+        return self.columns(self.rows[numbers % len(self.rows)])
 
     def columns(self, rows: A) -> Batch[A]:
         """Name the parts of rows (batch, width), without copying."""

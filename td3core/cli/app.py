@@ -12,7 +12,7 @@ from td3core.cli.agents import evaluate_command, export_command, export_help, re
 from td3core.cli.check import check_command
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
-from td3core.cli.terminal import log, print_result
+from td3core.cli.terminal import log, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, reason_of
 
@@ -36,9 +36,6 @@ app.command(name="check")(check_command)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
-    # As with python -m, the user's own environments are imported from the current folder.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     with tolerant_output() as (out, _):
         status = _status(arguments)
         out.flush()
@@ -77,7 +74,7 @@ def doctor() -> int:
     out = Console(highlight=False)
     for finding in examine():
         mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
-        out.print(f"{mark} {finding.what:<32} {escape(finding.value)}")
+        out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
     return 0
 
 
@@ -92,5 +89,5 @@ def version_option(
 
 
 def _refuse(sentence: str) -> int:
-    print(f"td3-studio: {sentence}", file=sys.stderr)
+    print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
     return WRONG_REQUEST

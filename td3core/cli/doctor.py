@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from td3core.config import default_threads
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.runs.new_run import default_runs_dir, versions
+from td3core.system.child_process import python_command
 
 _RENDER_ONCE = """
 import sys
@@ -92,7 +93,7 @@ def _renders(env_id: str) -> Finding:
     """Render one image in a new process: a broken graphics driver may end the process."""
     try:
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", _RENDER_ONCE, env_id],
+            python_command(_RENDER_ONCE, [env_id]),
             capture_output=True,
             text=True,
             timeout=60,

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 
 
@@ -75,4 +76,4 @@ class ProgressReporter:
                 pass
 
     def _print(self, text: str) -> None:
-        self._console.print(escape(text), soft_wrap=True)
+        self._console.print(escape(printable(text)), soft_wrap=True)

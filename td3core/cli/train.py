@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from td3core.cli.options import AsJson, EnvModule, EnvName, Run, RunsDir, Settings, Steps
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.terminal import console, log, print_json, print_result
+from td3core.cli.terminal import console, log, print_json, print_result, printable
 from td3core.cli.values import assignments
 from td3core.config import parse_value
 from td3core.errors import RequestError, RunError
@@ -171,7 +171,7 @@ def _run(
 
 
 def _log_error(heading: str, message: str) -> None:
-    console.print(f"[red]{heading}[/] {escape(message)}", soft_wrap=True)
+    console.print(f"[red]{heading}[/] {escape(printable(message))}", soft_wrap=True)
 
 
 def _as_dict(ending: "Ended | None") -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     assert found.gone == {runs[2].path}
 
 
-def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(runs_dir) -> None:
+def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(root, runs_dir) -> None:
     run = make_run(runs_dir, stopped=None)
     with RunLock(run.path):
         record = (run.path / "lock.json").read_bytes()
