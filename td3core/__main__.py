@@ -1,6 +1,6 @@
 """``python -m td3core``: the headless commands, also where Qt is not installed."""
 
-from td3core.cli.app import main
+from td3core.cli.app import run_program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_program())

@@ -7,7 +7,7 @@ import typer
 
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir
 from td3core.cli.paths import find_checkpoint, require_writable_name
-from td3core.cli.terminal import log, print_json, print_result
+from td3core.cli.terminal import Answer, log, print_result
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def evaluate_command(
     seed: Seed = 0,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Evaluate a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
     from td3core.evaluation.evaluate import evaluate
@@ -31,8 +31,7 @@ def evaluate_command(
     found = files.load(find_checkpoint(checkpoint, runs_dir))
     result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
-    _print_evaluation(result, found.header.env.reward_threshold, as_json)
-    return 0
+    return _evaluation(result, found.header.env.reward_threshold, as_json)
 
 
 def replay_command(
@@ -43,7 +42,7 @@ def replay_command(
     force: Force = False,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
     from td3core.exporters.video import record
@@ -54,8 +53,7 @@ def replay_command(
     result = record(found, video, episodes=episodes, seed=seed)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
     log(f"{frames} frames written to {video}")
-    _print_evaluation(result, threshold, as_json, video=str(video), frames=frames)
-    return 0
+    return _evaluation(result, threshold, as_json, video=str(video), frames=frames)
 
 
 def export_command(
@@ -67,14 +65,14 @@ def export_command(
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,
-) -> int:
+) -> Answer:
     """Write a saved agent in another format."""
     require_writable_name(to, overwrite=force)
     to = to.absolute()
     exporter = find_exporter(to, format_name)
     exporter.export(find_checkpoint(checkpoint, runs_dir), to)
     log(f"Exported as {exporter.name} to {to}")
-    return 0
+    return Answer()
 
 
 def export_help() -> str:
@@ -84,15 +82,16 @@ def export_help() -> str:
     return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
 
 
-def _print_evaluation(
+def _evaluation(
     result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
-) -> None:
+) -> Answer:
+    """Return the answer of a command that evaluated; print it unless ``as_json``."""
     success, episodes = result.success(threshold), len(result.returns)
-    if as_json:
-        found = {"returns": result.returns, "mean": result.mean, "std": result.std}
-        found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
-        found |= {"success": success, "reward_threshold": threshold}
-        print_json(found | more)
-        return
-    reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
-    print_result(f"return {result.mean:.2f} ± {result.std:.2f} over {episodes} episodes{reached}")
+    if not as_json:
+        reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
+        mean, std = result.mean, result.std
+        print_result(f"return {mean:.2f} ± {std:.2f} over {episodes} episodes{reached}")
+    found = {"returns": result.returns, "mean": result.mean, "std": result.std}
+    found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
+    found |= {"success": success, "reward_threshold": threshold}
+    return Answer(result=found | more)

@@ -9,14 +9,14 @@ from rich.table import Column, Table
 
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import log, print_json
+from td3core.cli.terminal import Answer, log
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
     from td3core.runs.listing import RunSummary
 
 
-def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
+def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
     """List the runs of a folder, newest first."""
     from td3core.runs.listing import list_runs, summarise
 
@@ -25,13 +25,14 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
         raise RequestError("{path} is a file, not a folder of runs.", path=str(folder))
     summaries = [summarise(run) for run in list_runs(folder)]
     if as_json:
-        print_json([asdict(summary) | {"run": str(summary.run)} for summary in summaries])
-    elif summaries:
+        found = [asdict(summary) | {"run": str(summary.run)} for summary in summaries]
+        return Answer(result=found)
+    if summaries:
         title = f"Runs in {escape(str(folder))}"
         Console(highlight=False).print(_table(summaries, title))
     else:
         log(f"There are no runs in {folder}")
-    return 0
+    return Answer()
 
 
 def _table(summaries: "list[RunSummary]", title: str) -> Table:
