@@ -1,5 +1,7 @@
 """The commands that use a saved agent: eval, replay and export."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,9 +10,11 @@ import typer
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import Answer, log, print_result
+from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
+    from td3core.checkpoint import Checkpoint
     from td3core.evaluation.result import EvaluationResult
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
@@ -28,8 +32,10 @@ def evaluate_command(
     from td3core import checkpoint as files
     from td3core.evaluation.evaluate import evaluate
 
-    found = files.load(find_checkpoint(checkpoint, runs_dir))
-    result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
+    path = find_checkpoint(checkpoint, runs_dir)
+    found = files.load(path)
+    with _environment_of(found, path):
+        result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
     return _evaluation(result, found.header.env.reward_threshold, as_json)
 
@@ -49,8 +55,10 @@ def replay_command(
 
     require_writable_name(video, overwrite=force)
     video = video.absolute()
-    found = files.load(find_checkpoint(checkpoint, runs_dir))
-    result = record(found, video, episodes=episodes, seed=seed)
+    path = find_checkpoint(checkpoint, runs_dir)
+    found = files.load(path)
+    with _environment_of(found, path):
+        result = record(found, video, episodes=episodes, seed=seed)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
     log(f"{frames} frames written to {video}")
     return _evaluation(result, threshold, as_json, video=str(video), frames=frames)
@@ -80,6 +88,33 @@ def export_help() -> str:
     formats = (f"  {e.name} ({', '.join(e.suffixes)}): {e.about}" for e in EXPORTERS)
     # Typer keeps the line breaks of a paragraph that begins with \b.
     return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
+
+
+@contextmanager
+def _environment_of(agent: "Checkpoint", path: Path) -> Iterator[None]:
+    """Check that the environment still suits the agent, then name it in what it raises.
+
+    Raises:
+        RequestError: its sizes or bounds are not those the agent was trained with.
+        RunError: it raised an exception.
+    """
+    from td3core.envs.make import check_env
+    from td3core.runs.resumption import require_same_spaces
+
+    choice = agent.header.config.choice
+    require_same_spaces(agent.header.env, check_env(choice), path)
+    try:
+        yield
+    except MessageError:
+        raise
+    except BaseException as problem:
+        require_no_interrupt(problem)
+        raise RunError(
+            "The environment {env_id} raised {error}: {reason}.",
+            env_id=choice.env_id,
+            error=type(problem).__name__,
+            reason=reason_of(problem).rstrip("."),
+        ) from problem
 
 
 def _evaluation(

@@ -17,7 +17,7 @@ from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
 from td3core.cli.terminal import Answer, log, print_json, print_result
 from td3core.cli.train import FAILED, branch, resume, train, verify
-from td3core.errors import RequestError, RunError, reason_of
+from td3core.errors import RequestError, RunError, brief, reason_of
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
@@ -81,6 +81,10 @@ def _answer(arguments: list[str] | None) -> Answer:
         return _error(str(problem), WRONG_REQUEST)
     except RunError as problem:
         return _error(str(problem), FAILED)
+    except OSError as problem:
+        # Such as a path that is too long, or in a folder that may not be read.
+        where = f"{brief(problem.filename)} cannot be used" if problem.filename else "Failed"
+        return _error(f"{where}: {problem.strerror or reason_of(problem)}.", WRONG_REQUEST)
     except SystemExit as problem:
         # No command exits like this; code of the environment has.
         return _error(f"An environment ended the program: {reason_of(problem)}.", FAILED)
