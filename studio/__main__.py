@@ -1,5 +1,11 @@
 """Entry point: opens the window without a command, else passes the command to the engine."""
 
+from td3core.system.import_path import drop_current_folder
+
+if __name__ == "__main__":
+    # Before anything else is imported.
+    drop_current_folder()
+
 import gc
 import sys
 from pathlib import Path

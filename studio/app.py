@@ -40,9 +40,6 @@ def run(runs_dir: Path | None = None) -> int:
         # On Windows torch cannot be loaded after Qt (torch issue 166628).
         load_engine_in_background().join()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    # Environments in the working folder can be imported, as with python -m.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     app = QApplication(sys.argv[:1])
     app.setApplicationName("TD3 Studio")
     app.setDesktopFileName("td3-studio")

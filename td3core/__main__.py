@@ -1,5 +1,11 @@
 """``python -m td3core``: the headless commands, also where Qt is not installed."""
 
+from td3core.system.import_path import drop_current_folder
+
+if __name__ == "__main__":
+    # Before anything else is imported.
+    drop_current_folder()
+
 from td3core.cli.app import run_program
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
+# Runs take torch's update, wherever the tests run; those of the compiled one ask for it.
+os.environ["TD3_STUDIO_KERNEL"] = "off"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # Every process of the suite has folders of its own, and none of them is the user's.
 _OWN = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")

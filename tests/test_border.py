@@ -1,23 +1,73 @@
-"""What may know what: the core no window, the window no torch."""
+"""What may know what: rooms only those below, the core no window, the window no torch."""
 
 import ast
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+PACKAGES = ("td3core", "studio")
 FORBIDDEN = {
     "td3core": {"PySide6", "pyqtgraph", "qtawesome", "studio"},
     "studio": {"torch"},
 }
+PLANTED = {
+    "The rooms of td3core: imports run downwards only": (
+        "td3core/buffer/replay_buffer.py",
+        "from td3core.training import trainer",
+    ),
+    "The rooms of studio: imports run downwards only": (
+        "studio/session/model.py",
+        "from studio.window import main_window",
+    ),
+    "The core knows no window": ("td3core/system/files.py", "import PySide6.QtCore"),
+    "Only the algorithm and its training load torch": (
+        "td3core/inference/policy.py",
+        "def late() -> None:\n    import torch",
+    ),
+    "The window knows no torch, and only its worker reaches the training": (
+        "studio/launch/launcher.py",
+        "from td3core.training import launch",
+    ),
+    "The renderer's process knows neither Qt nor torch": (
+        "studio/replay/renderer/stage.py",
+        "from PySide6.QtCore import QObject",
+    ),
+}
+"""For each contract of pyproject.toml a file, and what must not be imported there."""
+
+
+def check_contracts(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Let import-linter look at the packages in a folder."""
+    code = "import sys, importlinter.cli as cli; sys.exit(cli.lint_imports(no_cache=True))"
+    command = [sys.executable, "-c", code]
+    # The folder itself is searched first, so that it is these packages that are looked at.
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def test_the_import_contracts_of_the_project_are_kept(root: Path) -> None:
-    code = "import sys, importlinter.cli as cli; sys.exit(cli.lint_imports(no_cache=True))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    done = check_contracts(root)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
+    assert set(re.findall(r"^(.+) KEPT", done.stdout, re.MULTILINE)) == set(PLANTED)
+
+
+@pytest.mark.parametrize("contract", PLANTED)
+def test_an_import_against_a_contract_is_found(root: Path, tmp_path: Path, contract: str) -> None:
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / package, tmp_path / package, ignore=ignored)
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    file, planted = PLANTED[contract]
+    with (tmp_path / file).open("a") as module:
+        module.write(f"\n{planted}\n")
+    done = check_contracts(tmp_path)
+    assert done.returncode == 1
+    assert f"{contract} BROKEN" in done.stdout
+    assert file.removesuffix(".py").replace("/", ".") in done.stdout
 
 
 def imported(path: Path) -> set[str]:
@@ -54,3 +104,98 @@ def test_importing_the_core_loads_no_window(root: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+# What tests may touch ----------------------------------------------------------------------------
+
+PATCHES = ("setattr", "delattr", "getattr", "hasattr", "patch", "object")
+
+
+NAMED_TUPLE = {"_replace", "_asdict", "_fields"}
+"""Public, though they begin with an underscore."""
+
+
+def is_private(name: str) -> bool:
+    private = name.startswith("_") and not name.startswith("__") and name != "_"
+    return private and name not in NAMED_TUPLE
+
+
+def private_names(path: Path) -> set[str]:
+    """Return the private names that a module defines: of functions, classes, attributes, values."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return {name for name in found if is_private(name)}
+
+
+def touched(source: str) -> dict[str, int]:
+    """Return the private names of other objects than ``self`` that a test uses, with a line each.
+
+    As an attribute, in an import, or in words that patching and looking up take.
+    """
+    found: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            names = [] if own else [node.attr]
+        elif isinstance(node, ast.ImportFrom):
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in PATCHES:
+            words = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            names = [part for word in words if isinstance(word, str) for part in word.split(".")]
+        found |= {name: node.lineno for name in names if is_private(name)}
+    return found
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """Return every module of the two packages by its path in the project."""
+    found = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return {str(path.relative_to(root)): path for path in found}
+
+
+def room_of(test: Path, root: Path) -> str:
+    """Return the folder or module that a test file is for; of other tests a name of none."""
+    package, *inner = test.relative_to(root / "tests").with_suffix("").parts
+    if len(inner) > 1:
+        return f"{package}/{inner[0]}/"
+    return f"{package}/{inner[0].removeprefix('test_')}.py" if inner else "nowhere"
+
+
+def test_a_test_touches_nothing_private_of_another_room(root: Path) -> None:
+    defined = {name: private_names(path) for name, path in modules(root).items()}
+    crossing, looked_at = [], 0
+    for test in sorted((root / "tests").rglob("*.py")):
+        # Benchmarks take the time of parts that have no name for others.
+        if test.parent.name == "benchmarks":
+            continue
+        room = room_of(test, root)
+        names = touched(test.read_text("utf-8"))
+        looked_at += len(names)
+        for name, line in names.items():
+            homes = [module for module, private in defined.items() if name in private]
+            # What is defined nowhere here belongs to another library, or to the test itself.
+            if homes and not any(home.startswith(room) for home in homes):
+                crossing.append(f"{test.relative_to(root)}:{line}: {name} of {', '.join(homes)}")
+    assert looked_at > 10
+    assert crossing == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "window.live._rows",
+        "from td3core.training.launch import _prepare",
+        "monkeypatch.setattr('td3core.training.launch._prepare', None)",
+        "monkeypatch.setattr(launch, '_prepare', None)",
+        "getattr(window, '_rows')",
+    ],
+)
+def test_every_way_to_touch_something_private_is_seen(source: str) -> None:
+    assert set(touched(source)) & {"_rows", "_prepare"}
+    assert not touched("self._rows; cls._rows; window.rows; __all__; '_rows'")

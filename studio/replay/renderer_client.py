@@ -7,7 +7,6 @@ import pickle
 import secrets
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
@@ -15,6 +14,7 @@ from PySide6.QtGui import QImage
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
 from td3core.evaluation.rollout import RolloutStep
+from td3core.system.child_process import spawn
 
 log = logging.getLogger(__name__)
 
@@ -51,17 +51,12 @@ class RendererClient:
         # Imported late: it imports Gymnasium, which would delay the start of the window.
         from studio.replay.renderer import process
 
-        # Spawned, because a fork would copy the locks of this process's threads.
-        context = multiprocessing.get_context("spawn")
         # Short, because macOS limits the names of shared memory to thirty characters.
         prefix = f"td3_{secrets.token_hex(6)}_"
-        self._connection, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(
-            target=process.main, args=(theirs, prefix), name="td3-renderer", daemon=True
-        )
+        self._connection, theirs = multiprocessing.get_context("spawn").Pipe()
         self.exit_code: int | None = None
         try:
-            self.process.start()
+            self.process = spawn("td3-renderer", process.main, theirs, prefix)
         except BaseException:
             self._connection.close()
             raise

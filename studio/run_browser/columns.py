@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from enum import IntEnum
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -89,7 +90,7 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
     if column is Column.STATE:
         return state
     if row.summary is None:
-        return row.path.name if column is Column.RUN else ""
+        return _shown(Path(row.path.name)) if column is Column.RUN else ""
     return _TEXTS[column](row.summary)
 
 
@@ -97,7 +98,7 @@ def detail_of(row: RunRow) -> str:
     """Return what tells a run from others, what there must be room for first: seed, algorithm."""
     found = row.summary
     if found is None:
-        return ""
+        return row.problem
     variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
     parts = [f"seed {found.seed}", PLUS.join(variant) or _PLAIN]
     if found.parent is not None:
@@ -116,7 +117,7 @@ def about(row: RunRow) -> str:
     """Return the tooltip of a run: its note, its end, its folder."""
     found = row.summary
     if found is None:
-        return f"{_html(row.problem)}<br>{_html(str(row.path))}"
+        return f"{_html(row.problem)}<br>{_html(_shown(row.path))}"
     parts = [f"<b>{_html(found.name or found.env)}</b>"]
     if found.name:
         parts.append(_html(found.env))
@@ -130,8 +131,13 @@ def about(row: RunRow) -> str:
         parts.append(f"Last evaluation {last}, best {best}")
     if found.parent is not None:
         parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
-    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(row.path.name)]
+    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(_shown(Path(row.path.name)))]
     return "<br>".join(filter(None, parts))
+
+
+def _shown(path: Path) -> str:
+    """Return a path as text that Qt takes; a name on disk need not be text."""
+    return str(path).encode(errors="replace").decode()
 
 
 def _html(text: str) -> str:

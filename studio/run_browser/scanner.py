@@ -88,7 +88,8 @@ def _changed(path: Path, known: RunRow | None) -> RunRow | None:
         return None
     try:
         row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path)))
-    except RequestError as problem:
+    except (RequestError, OSError) as problem:
+        # A folder may also change or go while it is read.
         row = RunRow(path=path, stamp=stamp, problem=str(problem))
     return row if row != known else None
 

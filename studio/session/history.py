@@ -22,6 +22,7 @@ from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.tables import read_numbers, read_table
+from td3core.system.regular_files import exists
 
 Stopped = Callable[[], bool]
 
@@ -227,8 +228,8 @@ def _outcome(
         steps_per_s=progress.steps_per_s,
         last_eval_return=summary.last_eval_return,
         best_eval_return=summary.best_eval_return,
-        best_checkpoint=run.best if run.best.exists() else None,
-        last_checkpoint=run.last if run.last.exists() else None,
+        best_checkpoint=run.best if exists(run.best) else None,
+        last_checkpoint=run.last if exists(run.last) else None,
     )
     if stopped == "failed":
         return events.Failed(message=Message(summary.message), details="", ending=ended)

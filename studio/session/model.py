@@ -233,4 +233,4 @@ def _start_in_words(event: events.Started, *, resumed: bool) -> str:
     done = "Resumed" if resumed else "Started"
     step = f" at step {event.env_steps:,}" if event.env_steps else ""
     where = f"{event.device} × {event.threads}"
-    return f"{done} {event.run.name}{step} on {where}, matrix products by {event.products}"
+    return f"{done} {event.run.name}{step} on {where}, computed with {event.products}"

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWi
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.config.presets import delete_preset, parse_preset, preset_of, preset_text, save_preset
 from td3core.errors import RequestError
+from td3core.system.regular_files import read_text
 
 Settings = Callable[[], tuple[RunConfig, Tunables]]
 
@@ -53,7 +54,7 @@ class PresetMenu(QToolButton):
 
     def _import(self, path: Path) -> str:
         try:
-            preset = parse_preset(path.read_text("utf-8"))
+            preset = parse_preset(read_text(path))
         except (OSError, UnicodeDecodeError) as problem:
             raise RequestError(f"{path.name} cannot be read.") from problem
         if not preset.env:

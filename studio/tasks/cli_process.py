@@ -1,13 +1,15 @@
 """A headless command run in a process of its own, with the object it prints at its end."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 
+from td3core.system.child_process import python_command
+
 _END_MS = 2_000
+_MAIN = "from td3core.cli.app import main\nraise SystemExit(main())"
 
 
 class CliProcess(QObject):
@@ -45,8 +47,10 @@ class CliProcess(QObject):
         for name, value in (environment or {}).items():
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
-        process.setProgram(sys.executable)
-        process.setArguments(["-m", "td3core", *words])
+        # Not -m: that looks for the program in the current folder first.
+        program, *arguments = python_command(_MAIN, words)
+        process.setProgram(program)
+        process.setArguments(arguments)
         process.readyReadStandardError.connect(self._on_progress)
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)

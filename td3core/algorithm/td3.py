@@ -4,7 +4,7 @@ Gradients are written by hand: an update is a fixed sequence of products into pr
 Live settings enter the arithmetic as 0-dim tensors, so that a CUDA graph can follow them.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,11 +16,14 @@ from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
 from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Arrays, Floats
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
+
+if TYPE_CHECKING:
+    from td3core.algorithm.fused import FusedUpdate
 
 
 class TD3:
@@ -51,6 +54,7 @@ class TD3:
         self.updates = 0
         self._metrics = UpdateMetrics(len(names), device)
         self._graphs = Graphs(self._improve) if live.is_cuda else None
+        self._fused: FusedUpdate | None = None
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -88,9 +92,40 @@ class TD3:
             self._improve(moves_actor)
         else:
             self._graphs.replay(moves_actor, self._tensors)
-        self._metrics.count(moved_actor=moves_actor)
+        self._metrics.count(1, int(moves_actor))
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
+
+    def update_from(
+        self,
+        buffer: ReplayBuffer,
+        index: NDArray[np.int64],
+        normaliser: Normaliser | None = None,
+    ) -> None:
+        """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
+
+        In one compiled call where :meth:`use_fused` was called; the result is the same but for
+        rounding.
+        """
+        if self._fused is None:
+            for rows in index:
+                batch = buffer.columns(buffer.rows[rows])
+                if normaliser is not None:
+                    obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
+                    batch = batch._replace(obs=obs, next_obs=next_obs)
+                self.update(batch)
+            return
+        settings = self.tunables, self._lr_share, self.updates
+        moved = self._fused(buffer, index, normaliser, *settings)
+        self.updates += len(index)
+        self._metrics.count(len(index), moved)
+
+    def use_fused(self) -> None:
+        """Let :meth:`update_from` take the compiled update (see :mod:`td3core.algorithm.fused`)."""
+        from td3core.algorithm.fused import FusedUpdate
+
+        sums = self._metrics.sums.numpy()
+        self._fused = FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
 
     def _improve(self, moves_actor: bool) -> None:
         self._update_critics(self._target_value())

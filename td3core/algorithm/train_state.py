@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from td3core.algorithm.mlp import MLPParameters
-from td3core.arrays import Arrays
+from td3core.arrays import Arrays, Floats
 
 
 class TrainState:
@@ -70,6 +70,10 @@ class TrainState:
         """Return all tensors that a step changes."""
         moments = (self._exp_avg.flat, self._exp_avg_sq.flat, self._step)
         return [self.online.flat, self.target.flat, self.gradient.flat, *moments]
+
+    def arrays(self) -> tuple[Floats, ...]:
+        """Return views of weights, target, gradient, moments and Adam's step, each one vector."""
+        return tuple(tensor.view(-1).numpy() for tensor in self.tensors())
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of networks, targets and moments under their names in a checkpoint."""

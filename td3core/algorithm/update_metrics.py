@@ -31,10 +31,10 @@ class UpdateMetrics:
         """Names whose sum was not in the checkpoint: their next mean would be wrong."""
         self._updates = self._actor_updates = 0
 
-    def count(self, *, moved_actor: bool) -> None:
-        """Count one finished update."""
-        self._updates += 1
-        self._actor_updates += moved_actor
+    def count(self, updates: int, actor_updates: int) -> None:
+        """Count finished updates, and those of them that moved the actor."""
+        self._updates += updates
+        self._actor_updates += actor_updates
 
     def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
         """Add values (critics, batch, 1), target (batch, 1) and errors Q - y of one update."""

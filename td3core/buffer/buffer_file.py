@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.errors import RequestError
 from td3core.system.files import sync_folder
+from td3core.system.regular_files import open_own, open_regular
 
 BLOCK = 1024
 """Rows that share a check sum."""
@@ -38,9 +39,13 @@ class BufferFile:
         There is one for each block, and one for the rows of other blocks that can be sampled.
 
         Raises:
-            OSError: the file cannot be written; what it held of older transitions still counts.
+            OSError: the file cannot be written or is a symbolic link; what it held of older
+                transitions still counts.
         """
         buffer, ring = self._buffer, len(self._buffer.rows)
+        if self._written and not self._is_there():
+            # Deleted meanwhile: what it held is written again.
+            self._written, self._named = 0, False
         first = max(self._written, buffer.stored - ring)
         if first < buffer.stored:
             begin, end = first % ring, (buffer.stored - 1) % ring + 1
@@ -63,7 +68,7 @@ class BufferFile:
         wanted = filled * buffer.rows.shape[1] * buffer.rows.itemsize
         try:
             # Without a transition yet there may be no file.
-            with self._path.open("rb") if filled else contextlib.nullcontext() as file:
+            with open_regular(self._path) if filled else contextlib.nullcontext() as file:
                 if file is not None and file.readinto(_bytes_of(buffer.rows[:filled])) != wanted:
                     raise RequestError("{file} is shorter than it was.", file=self._path.name)
         except OSError as problem:
@@ -75,10 +80,18 @@ class BufferFile:
         self._check(sums)
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)
 
+    def _is_there(self) -> bool:
+        """Return whether the file is as long as what was written to it."""
+        rows = self._buffer.rows
+        wanted = min(self._written, len(rows)) * rows.shape[1] * rows.itemsize
+        try:
+            return self._path.stat().st_size >= wanted
+        except OSError:
+            return False
+
     def _write(self, stretches: list[tuple[int, int]]) -> None:
         rows = self._buffer.rows
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(self._path, flags, 0o644), "r+b", buffering=0) as file:
+        with open_own(self._path, os.O_RDWR, "r+b") as file:
             for begin, end in stretches:
                 file.seek(begin * rows.shape[1] * rows.itemsize)
                 data = _bytes_of(rows[begin:end])

@@ -80,8 +80,11 @@ class ReplayBuffer:
         """Draw ``count`` stored transitions uniformly, with replacement."""
         return self.columns(self.rows[self.draw(source, count)])
 
-    def draw(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Draw where ``count`` stored transitions lie in ``rows``, uniformly, with replacement."""
+    def draw(self, source: np.random.Generator, count: int | tuple[int, int]) -> NDArray[np.int64]:
+        """Draw the rows of ``count`` stored transitions uniformly, with replacement.
+
+        Several batches at once, with ``count`` = (batches, size), are those drawn one by one.
+        """
         if not self.size:
             raise ValueError("cannot sample from an empty replay buffer")
         drawn = source.integers(0, self.size, size=count)
@@ -90,8 +93,8 @@ class ReplayBuffer:
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
 
-    def actions(self, numbers: NDArray[np.int64]) -> Floats:
-        """Return the actions (n, act_dim) of transitions by number, 0 for the first ever stored.
+    def transitions(self, numbers: NDArray[np.int64]) -> Batch[Floats]:
+        """Return transitions by number, 0 for the first ever stored.
 
         Raises:
             IndexError: one of them is not there yet, or has been overwritten.
@@ -99,7 +102,7 @@ class ReplayBuffer:
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
             raise IndexError("these transitions are not in the replay buffer")
-        return self.columns(self.rows[numbers % len(self.rows)]).action
+        return self.columns(self.rows[numbers % len(self.rows)])
 
     def columns(self, rows: A) -> Batch[A]:
         """Name the parts of rows (batch, width), without copying."""

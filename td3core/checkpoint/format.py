@@ -25,11 +25,14 @@ from td3core.errors import RequestError, brief
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import is_regular, open_regular
 
 SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
 _MOST_SHOWN = 9
+_LONGEST_HEADER = 16 * 2**20
+"""Bytes; a run of thousands of environments has some megabytes."""
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
 """Counters whose key in schema 1 is not the field's name."""
 
@@ -97,9 +100,10 @@ def load(path: Path) -> Checkpoint:
 
 
 def _opened(path: Path) -> Any:
-    if not path.is_file():
+    if not is_regular(path):
         raise RequestError("There is no checkpoint at {path}.", path=path)
     try:
+        _require_short_header(path)
         return safe_open(path, framework="numpy")
     except (SafetensorError, OSError, ValueError) as problem:
         raise RequestError(
@@ -107,6 +111,19 @@ def _opened(path: Path) -> Any:
             file=path.name,
             reason=brief(problem) or type(problem).__name__,
         ) from problem
+
+
+def _require_short_header(path: Path) -> None:
+    """Refuse what is no regular file, or would take long to be refused.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: its header is longer than that of any checkpoint.
+    """
+    with open_regular(path) as file:
+        length = int.from_bytes(file.read(8), "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"its header has {length} bytes")
 
 
 def _meaning(header: Header) -> dict[str, Any]:

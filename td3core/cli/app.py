@@ -15,7 +15,7 @@ from td3core.cli.check import check_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
-from td3core.cli.terminal import Answer, log, print_json, print_result
+from td3core.cli.terminal import Answer, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 
@@ -39,9 +39,6 @@ app.command(name="check")(check_command)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
-    # As with python -m, the user's own environments are imported from the current folder.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
     with tolerant_output() as (out, _):
         with stdout_to_stderr() if as_json else contextlib.nullcontext():
@@ -113,7 +110,7 @@ def doctor() -> Answer:
     out = Console(highlight=False)
     for finding in examine():
         mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
-        out.print(f"{mark} {finding.what:<32} {escape(finding.value)}")
+        out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
     return Answer()
 
 
@@ -128,5 +125,5 @@ def version_option(
 
 
 def _error(sentence: str, status: int) -> Answer:
-    print(f"td3-studio: {sentence}", file=sys.stderr)
+    print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
     return Answer(status=status, error=sentence)

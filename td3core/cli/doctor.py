@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from td3core.config import default_threads
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.runs.new_run import default_runs_dir, versions
+from td3core.system.child_process import python_command
 
 _RENDER_ONCE = """
 import sys
@@ -36,6 +37,7 @@ def examine() -> Iterator[Finding]:
     yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
     yield _package("av", "needed for videos; pip install av")
     yield Finding("processor", f"{os.cpu_count()} cores, {default_threads()} for training")
+    yield _kernel()
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())
     for group in dict.fromkeys(known.group for known in KNOWN):
@@ -46,6 +48,14 @@ def examine() -> Iterator[Finding]:
             continue
         yield Finding(group, f"{len(members)} environments", True)
         yield _renders(first.env_id)
+
+
+def _kernel() -> Finding:
+    from td3core.algorithm import fused
+
+    if fused.is_ready():
+        return Finding("compiled update", "ready", True)
+    return Finding("compiled update", "not there; a first training run compiles it")
 
 
 def _package(name: str, purpose: str) -> Finding:
@@ -83,7 +93,7 @@ def _renders(env_id: str) -> Finding:
     """Render one image in a new process: a broken graphics driver may end the process."""
     try:
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", _RENDER_ONCE, env_id],
+            python_command(_RENDER_ONCE, [env_id]),
             capture_output=True,
             text=True,
             timeout=60,

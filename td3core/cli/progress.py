@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 
 
@@ -50,9 +51,7 @@ class ProgressReporter:
                     self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeated_steps:
                     self._print(wording.repeated_steps(event))
-                self._print(
-                    f"{event.device} × {event.threads}, matrix products by {event.products}"
-                )
+                self._print(f"{event.device} × {event.threads}, computed with {event.products}")
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -77,4 +76,4 @@ class ProgressReporter:
                 pass
 
     def _print(self, text: str) -> None:
-        self._console.print(escape(text), soft_wrap=True)
+        self._console.print(escape(printable(text)), soft_wrap=True)

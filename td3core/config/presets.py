@@ -6,7 +6,6 @@ TD3 without one of its tricks) and is applied on top of any preset.
 
 import os
 import re
-import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from td3core.config import (
 )
 from td3core.errors import Message, RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import parse_toml, read_text
 
 PLUS = " + "
 """Joins the names of a preset and of the variants applied on top of it."""
@@ -115,7 +115,7 @@ def parse_preset(text: str) -> Preset:
         RequestError: it is not TOML, a key is missing, or a value is refused.
     """
     try:
-        found = tomllib.loads(text)
+        found = parse_toml(text)
     except (ValueError, RecursionError) as problem:
         raise _refusal(quoted(brief(problem))) from problem
     if "name" not in found:
@@ -145,7 +145,7 @@ def _own() -> list[Preset]:
     found = []
     for path in sorted(user_presets_dir().glob("*.toml")):
         try:
-            found.append(parse_preset(path.read_text("utf-8")))
+            found.append(parse_preset(read_text(path)))
         except (RequestError, OSError, UnicodeDecodeError):
             continue
     return found

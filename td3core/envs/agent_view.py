@@ -18,7 +18,8 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
     """Wraps any continuous environment for TD3.
 
     Observations are flat float32 arrays of shape (obs_dim,); actions are arrays of shape (act_dim,)
-    in [-1, 1], mapped to [low, high] in each dimension separately.
+    in [-1, 1], mapped to [low, high] in each dimension separately. Where the environment takes
+    whole numbers, the nearest one is taken.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -27,6 +28,8 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         assert isinstance(space, Box)
         low, high = space.low.astype(np.float64), space.high.astype(np.float64)
         self._low, self._high, self._dtype = space.low, space.high, space.dtype
+        # A cast alone would cut the fraction off, and so favour whole numbers near zero.
+        self._whole = np.dtype(space.dtype).kind in "iub"
         self._shape = space.shape
         self._centre, self._half = (high + low).ravel() / 2, (high - low).ravel() / 2
 
@@ -46,7 +49,10 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
 
     def to_env(self, action: Floats) -> NDArray[Any]:
         """Map an action (act_dim,) from [-1, 1] to the environment's own bounds and shape."""
-        scaled = (self._centre + self._half * action).reshape(self._shape).astype(self._dtype)
+        exact = self._centre + self._half * action
+        if self._whole:
+            np.rint(exact, out=exact)
+        scaled = exact.reshape(self._shape).astype(self._dtype)
         # Rounding may exceed a bound by one unit in the last place; some environments assert it.
         bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
         return bounded

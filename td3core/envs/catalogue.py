@@ -29,12 +29,13 @@ class KnownEnv:
     @property
     def installed(self) -> bool:
         """True if all modules it needs can be found; none is imported."""
-        return all(_importable(module) for module in self.needs)
+        return all(is_importable(module) for module in self.needs)
 
 
 # find_spec searches every import folder, and lists of environments ask repeatedly.
 @cache
-def _importable(module: str) -> bool:
+def is_importable(module: str) -> bool:
+    """Return whether a module can be found; it is not imported."""
     return importlib.util.find_spec(module) is not None
 
 

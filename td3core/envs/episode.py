@@ -18,6 +18,19 @@ from td3core.randomness import Purpose, episode_seed
 _ALL = np.logical_and.reduce
 
 
+class RecordedSteps(NamedTuple):
+    """Steps already taken in an episode, to be repeated; ``n`` of them."""
+
+    actions: Floats  # (n, act_dim)
+    next_obs: Floats  # (n, obs_dim)
+    shaped_rewards: Floats  # (n,)
+    total: float
+    """Sum of the environment's rewards."""
+    shaped_total: float
+    reward_scale: float
+    reward_floor: float
+
+
 class EpisodeStart(NamedTuple):
     """Which episode begins where."""
 
@@ -26,8 +39,8 @@ class EpisodeStart(NamedTuple):
     """Number of the episode in the run, from 0."""
     env_steps: int
     """Step of the run after which it begins."""
-    actions: Floats | None = None
-    """Actions (n, act_dim) already taken in it, to be repeated."""
+    recorded: RecordedSteps | None = None
+    """Steps already taken in it, to be repeated."""
 
 
 class StepResult(NamedTuple):
@@ -88,6 +101,24 @@ class Episode:
             )
         self._length += 1
         return StepResult(next_obs, reward, terminated, truncated)
+
+    def repeat(self, recorded: RecordedSteps) -> Floats:
+        """Take recorded steps again; return the observation (obs_dim,) they lead to.
+
+        Raises:
+            RunError: an observation, a reward or an end is not what it was.
+        """
+        obs, rewards, place = self.obs, list[float](), self._place
+        for action, expected in zip(recorded.actions, recorded.next_obs, strict=True):
+            place = self._place
+            obs, reward, terminated, truncated = self.step(action)
+            rewards.append(reward)
+            # The episode is not over yet.
+            if terminated or truncated or not np.array_equal(obs, expected):
+                raise RunError("The environment did not repeat {place}.", place=place)
+        if not _same_rewards(rewards, recorded):
+            raise RunError("The environment did not repeat its rewards until {place}.", place=place)
+        return obs
 
     def close(self) -> None:
         """Close the environment."""
@@ -150,6 +181,26 @@ class Episode:
                 "The environment returned an observation that is not finite at {place}.",
                 place=self._place,
             )
+
+
+def _same_rewards(rewards: list[float], recorded: RecordedSteps) -> bool:
+    scale, floor = recorded.reward_scale, recorded.reward_floor
+    shaped = [max(scale * reward, floor) for reward in rewards]
+    if _total(rewards) != recorded.total:
+        return False
+    if _total(shaped) != recorded.shaped_total:
+        # Before a branch, part of the episode may have had another scale or floor.
+        return True
+    with np.errstate(over="ignore"):
+        return np.array_equal(np.array(shaped, np.float32), recorded.shaped_rewards)
+
+
+def _total(values: list[float]) -> float:
+    """Return the sum as an episode adds it up; newer versions of ``sum`` round differently."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def _spaces(obs_dim: int, low: Iterable[float], high: Iterable[float]) -> Message:

@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import re
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -26,6 +27,10 @@ from td3core.errors import (
     require_no_interrupt,
     unknown_name,
 )
+from td3core.system.import_path import search_current_folder_last
+
+_LARGEST_WHOLE = 2.0**53
+"""Beyond this, float64 does not hold every whole number."""
 
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
@@ -56,6 +61,9 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
 
 def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     env_id, known = choice.env_id, find_known(choice.env_id)
+    if ":" in env_id and env_id.split(".")[0].split(":")[0] not in sys.modules:
+        # The user's own environments usually lie where the program is started.
+        search_current_folder_last()
     # Not render_mode=None: an environment may not have that parameter.
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
@@ -175,12 +183,26 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
         raise RequestError(
             "{env_id} has an action whose lower bound is not below its upper bound.", env_id=env_id
         )
+    if not _can_scale(action):
+        raise RequestError(
+            "{env_id} has actions whose bounds are too far apart to be scaled from [-1, 1].",
+            env_id=env_id,
+        )
     if not isinstance(obs, Box):
         raise RequestError(
             "{env_id} has {kind} observations; TD3 needs arrays of numbers (a Box).",
             env_id=env_id,
             kind=_kind_of(obs),
         )
+
+
+def _can_scale(action: Box) -> bool:
+    """Return whether float64 holds the range of every action, and every whole number in it."""
+    low, high = action.low.astype(np.float64), action.high.astype(np.float64)
+    if np.dtype(action.dtype).kind in "iu":
+        return bool(max(np.abs(low).max(), np.abs(high).max()) <= _LARGEST_WHOLE)
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(high - low).all() and np.isfinite(high + low).all())
 
 
 def _kind_of(space: gym.Space[Any]) -> Message:

@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium as gym
 
 from td3core.envs.catalogue import PYBULLET, KnownEnv
+from td3core.system.child_process import without_current_folder
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,11 @@ def register(known: KnownEnv) -> None:
         ModuleNotFoundError: it is not installed.
     """
     if "mujoco" in known.needs:
-        importlib.import_module("mujoco")
+        # It imports glfw, as Gymnasium does; that starts an interpreter to find its library.
+        with without_current_folder():
+            importlib.import_module("mujoco")
+            with contextlib.suppress(ImportError):
+                importlib.import_module("glfw")
     if known.registered_by and known.registered_by not in sys.modules:
         # PyBullet prints its build time to standard error.
         with _discard_output(1, 2):

@@ -76,9 +76,8 @@ class Stepper:
                 self._episodes[row] = None
             episode = Episode(self._info, self._seed, start, self._num_envs)
             self._episodes[row] = episode
-            self.arrays.obs[row] = episode.obs
-            for action in () if start.actions is None else start.actions:
-                self.arrays.obs[row] = episode.step(action).next_obs
+            recorded = start.recorded
+            self.arrays.obs[row] = episode.repeat(recorded) if recorded else episode.obs
 
     def step(self) -> None:
         """Take the actions in ``arrays``, and write the results there."""

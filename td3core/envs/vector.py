@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config import RunConfig
-from td3core.envs.episode import EpisodeStart
+from td3core.envs.episode import EpisodeStart, RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.process_stepper import ProcessStepper
 from td3core.envs.slot import EnvSlot
@@ -89,13 +89,14 @@ class VectorEnv:
             slot.load(row, tensors)
         self._begun = 1 + max(slot.episode for slot in self.slots)
 
-    def return_to(self, slot: EnvSlot, actions: Floats, obs: Floats) -> bool:
-        """Begin a slot's episode again and repeat its actions (n, act_dim).
+    def return_to(self, slot: EnvSlot, recorded: RecordedSteps, obs: Floats) -> bool:
+        """Begin a slot's episode again and repeat its steps.
 
         Returns:
-            True if that leads to the observation ``obs`` (obs_dim,).
+            True if observations, rewards and ends are what they were, and the last observation is
+            ``obs`` (obs_dim,).
         """
-        start = EpisodeStart(slot.number, slot.episode, slot.began_at, actions)
+        start = EpisodeStart(slot.number, slot.episode, slot.began_at, recorded)
         try:
             self._stepper.begin([start])
         except RunError:

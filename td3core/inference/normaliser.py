@@ -40,6 +40,10 @@ class Normaliser:
         x = (obs - self._shift) * self._scale
         return np.clip(x, -_CLIP, _CLIP, out=x)
 
+    def affine(self) -> tuple[Floats, Floats]:
+        """Return shift and scale (obs_dim,) of the normalisation, before it is clipped to ±10."""
+        return self._shift, self._scale
+
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return copies of the statistics by their names in a checkpoint (see :meth:`shapes`)."""
         return {

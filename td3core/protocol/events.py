@@ -37,7 +37,7 @@ class Started:
     device: str
     threads: int
     products: str
-    """The matrix product in use (see :mod:`td3core.algorithm.matmul`)."""
+    """What computes the updates (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0

@@ -3,8 +3,7 @@
 import contextlib
 import json
 import shutil
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,14 @@ from td3core.runs.new_run import describe, new_folder
 from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
 from td3core.system import files
 from td3core.system.files import GrowingFile, make_folder, write_atomically
+from td3core.system.regular_files import (
+    exists,
+    glob,
+    is_regular,
+    parse_toml,
+    read_text,
+    require_own,
+)
 from td3core.system.timestamp import now
 
 EPISODE_COLUMNS = (
@@ -38,6 +45,7 @@ it has none."""
 
 
 TABLES = ("episodes", "training", "evaluations")
+_MOST_EVALUATIONS = 250_000
 _PENDING = "evaluating_"
 
 
@@ -67,6 +75,12 @@ class RunDirectory:
         self.best = self.checkpoints / f"best{SUFFIX}"
         self.last = self.checkpoints / f"last{SUFFIX}"
         self._journal = GrowingFile(self.journal_file)
+        self._description = b""
+        """What ``run.toml`` holds, once it is written here."""
+        self._entries: list[dict[str, Any]] = []
+        """The journal since the run was opened for writing."""
+        self.rewritten: Callable[[], None] = lambda: None
+        """Called when :meth:`rewrite_if_lost` has made a new folder."""
 
     @classmethod
     def create(
@@ -88,8 +102,7 @@ class RunDirectory:
             description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)
-            text = tomli_w.dumps(description)
-            write_atomically(run.path / "run.toml", text.encode())
+            run._describe(description)
         except OSError as problem:
             raise RequestError(
                 "The runs folder {runs_dir} cannot be written: {reason}.",
@@ -106,7 +119,7 @@ class RunDirectory:
             RequestError: it is not a run directory, or its ``run.toml`` is damaged.
         """
         try:
-            found = tomllib.loads((path / "run.toml").read_text(encoding="utf-8"))
+            found = parse_toml(read_text(path / "run.toml"))
             schema = int(found["schema"])
             if schema > SCHEMA:
                 raise RequestError("it was written by a newer TD3 Studio")
@@ -131,7 +144,36 @@ class RunDirectory:
 
     def note(self, entry: dict[str, Any]) -> None:
         """Append one line to the journal."""
+        self._entries.append(entry)
         self._journal.append(json.dumps(entry) + "\n")
+
+    def _describe(self, description: dict[str, Any]) -> None:
+        self._description = tomli_w.dumps(description).encode()
+        write_atomically(self._description_file, self._description)
+
+    @property
+    def _description_file(self) -> Path:
+        return self.path / "run.toml"
+
+    def rewrite_if_lost(self, env_steps: int) -> bool:
+        """Begin the folder again if it was deleted or moved; return whether that was necessary.
+
+        Afterwards it has ``run.toml`` and the journal up to this step. Tables and the replay
+        buffer's file begin again by themselves.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if not self._description or self._description_file.exists():
+            return False
+        make_folder(self.checkpoints)
+        lines = (json.dumps(each) + "\n" for each in self._entries if each["step"] <= env_steps)
+        if not self.journal_file.exists():
+            write_atomically(self.journal_file, "".join(lines).encode())
+        # Last: as long as it is missing, this is tried again.
+        write_atomically(self._description_file, self._description)
+        self.rewritten()
+        return True
 
     def sync_journal(self) -> None:
         """Flush the journal to disk: it survives a power failure.
@@ -178,7 +220,7 @@ class RunDirectory:
         Raises:
             RequestError: the folder cannot be written.
         """
-        if not other.is_file():
+        if not is_regular(other):
             return
         try:
             files.copy(other, self.path / "replay.f32")
@@ -198,11 +240,14 @@ class RunDirectory:
             RequestError: the folder cannot be written.
         """
         try:
+            self._require_own_files()
+            journal.require_readable(self.journal_file)
             self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
-            found = tomllib.loads((self.path / "run.toml").read_text(encoding="utf-8"))
+            found = parse_toml(read_text(self.path / "run.toml"))
             found["config"] = to_dict(self.config)
-            write_atomically(self.path / "run.toml", tomli_w.dumps(found).encode())
+            self._describe(found)
+            self._entries = self.journal()
             (self.path / metadata.ENDING).unlink(missing_ok=True)
             make_folder(self.checkpoints)
             self._sweep(env_steps)
@@ -212,6 +257,18 @@ class RunDirectory:
                 path=self.path,
                 reason=problem.strerror or problem,
             ) from problem
+
+    def _require_own_files(self) -> None:
+        """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
+
+        Raises:
+            OSError: one is a symbolic link, a device or the like.
+        """
+        require_own(self.checkpoints, folder=True)
+        tables = (self.path / f"{name}.csv" for name in TABLES)
+        others = (self.path / "run.toml", self.path / "replay.f32", self.last, self.best)
+        for path in (self.journal_file, *tables, *others):
+            require_own(path)
 
     def _sweep(self, env_steps: int) -> None:
         """Delete what a killed process was writing, and agents of later steps: they are dropped."""
@@ -254,16 +311,16 @@ class RunDirectory:
 
     def pending(self) -> list[Path]:
         """Return the agents whose evaluation is pending, by step."""
-        return sorted(self.checkpoints.glob(f"{_PENDING}*{SUFFIX}"))
+        return glob(self.checkpoints, f"{_PENDING}*{SUFFIX}")
 
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""
-        steps = sorted(self.checkpoints.glob(f"step_*{SUFFIX}"))
-        return steps + [path for path in (self.best, self.last) if path.exists()]
+        steps = glob(self.checkpoints, f"step_*{SUFFIX}")
+        return steps + [path for path in (self.best, self.last) if exists(path)]
 
     def evaluations(self) -> list[tuple[int, float]]:
         """Return (env_steps, mean return) of every evaluation on record."""
-        rows = read_table(self.path / "evaluations.csv")
+        rows = read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS)
         found = []
         for row in rows:
             try:
@@ -274,7 +331,7 @@ class RunDirectory:
 
     def evaluation_at(self, env_steps: int) -> EvaluationResult | None:
         """Return the evaluation on record for this step, if there is one."""
-        for row in read_table(self.path / "evaluations.csv"):
+        for row in read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS):
             with contextlib.suppress(KeyError, ValueError):
                 if int(row["env_steps"]) == env_steps:
                     returns = tuple(float(value) for value in row["returns"].split())

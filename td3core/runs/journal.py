@@ -6,7 +6,9 @@ change at step k takes effect before step k + 1. A run is its settings and its j
 again at the same steps, the changes make the same run.
 """
 
+import errno
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import open_regular, read_bytes, read_text
 
 MOST_BYTES = 64 * 2**20
 """No user makes a longer journal."""
@@ -32,12 +35,29 @@ class Change:
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a journal; none if there is no file. Damaged lines are left out."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            return []
-        text = path.read_text(encoding="utf-8", errors="replace")
+        return _entries(path)
     except OSError:
         return []
-    entries = (parse(line) for line in text.split("\n"))
+
+
+def require_readable(path: Path) -> None:
+    """Refuse a journal that cannot be read as a whole: its changes would not be made again.
+
+    Raises:
+        OSError: it cannot be read, is no regular file or is too long; none at all is fine.
+    """
+    if not os.path.lexists(path):
+        return
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"{path.name} is larger than {MOST_BYTES // 2**20} MiB")
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    require_readable(path)
+    text = read_text(path, MOST_BYTES, "replace") if path.exists() else ""
+    # Parsing takes long for what cannot be an entry.
+    entries = (parse(line) for line in text.split("\n") if '"step"' in line)
     return [entry for entry in entries if entry is not None]
 
 
@@ -51,9 +71,10 @@ def mend(path: Path) -> None:
     """Drop a last line torn by a crash: the next entry must start on a line of its own.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be read or written.
     """
-    data = path.read_bytes() if path.exists() else b""
+    require_readable(path)
+    data = read_bytes(path, MOST_BYTES) if path.exists() else b""
     if data and not data.endswith(b"\n"):
         write_atomically(path, data[: data.rfind(b"\n") + 1])
 
@@ -62,10 +83,10 @@ def forget(path: Path, names: Iterable[str], env_steps: int) -> None:
     """Strike out the changes of these settings after a step: they will not take place.
 
     Raises:
-        OSError: the file cannot be written; it is as it was.
+        OSError: the file cannot be read or written; it is as it was.
     """
     struck = set(names)
-    kept = [e for e in read(path) if e.get("field") not in struck or e["step"] <= env_steps]
+    kept = [e for e in _entries(path) if e.get("field") not in struck or e["step"] <= env_steps]
     write_atomically(path, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
 
 

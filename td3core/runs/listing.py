@@ -1,18 +1,25 @@
 """The runs of a folder and the state of each."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import Ending, Parent, RunStatus
+from td3core.runs.metadata import MOST_STEPS, Ending, Parent, RunStatus
 from td3core.runs.tables import number, read_last_row, read_numbers
+from td3core.system.regular_files import exists, glob
+
+_MOST_BYTES = 8 * 2**20
+"""Of evaluations that a list reads: some ten thousand."""
+_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +67,50 @@ def open_once(path: Path) -> RunDirectory:
 
 def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
     """Yield the readable runs of a folder, newest first; others are skipped."""
-    folders = [p for p in runs_dir.iterdir() if p.is_dir()] if runs_dir.is_dir() else []
     runs = []
-    for folder in folders:
+    for folder in _folders(runs_dir):
         try:
             runs.append(open_once(folder))
         except RequestError:
             continue
     yield from sorted(runs, key=lambda run: (run.created, run.path.name), reverse=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableRun:
+    """A run that cannot be opened, such as one of a newer version."""
+
+    run: Path
+    message: str
+    """Why not."""
+
+
+def unreadable_runs(runs_dir: Path) -> Iterator[UnreadableRun]:
+    """Yield the runs of a folder that cannot be opened, by name."""
+    for folder in sorted(_folders(runs_dir)):
+        try:
+            open_once(folder)
+        except RequestError as problem:
+            yield UnreadableRun(run=folder, message=str(problem))
+
+
+def _folders(runs_dir: Path) -> list[Path]:
+    """Return the folders that hold a ``run.toml``.
+
+    Raises:
+        RequestError: the folder of runs cannot be read.
+    """
+    try:
+        with os.scandir(runs_dir) as entries:
+            paths = [Path(entry.path) for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        raise RequestError(
+            "{path} cannot be read: {reason}.", path=runs_dir, reason=problem.strerror or problem
+        ) from problem
+    # Even a link that leads nowhere shows that a run was meant.
+    return [path for path in paths if os.path.lexists(path / "run.toml")]
 
 
 def summarise(run: RunDirectory) -> RunSummary:
@@ -77,13 +120,14 @@ def summarise(run: RunDirectory) -> RunSummary:
     evaluations = np.empty((0, 2))
     # The record of an ending holds the figures, unless the run was resumed since.
     if ending is None or ending.best_eval_return is None or state is not ending.state:
-        evaluations = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean"))
+        evaluations = _evaluations(run.path / "evaluations.csv")
     evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
     means = [float(mean) for mean in evaluations[:, 1]]
     rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
     saved = _steps_saved(run)
     seen = [int(number(row, "env_steps")) for row in rows]
-    env_steps = max(saved, *seen, *map(int, evaluations[-1:, 0]))
+    evaluated = (int(step) for step in evaluations[-1:, 0] if 0 <= step < MOST_STEPS)
+    env_steps = max(saved, *seen, *evaluated)
     wall_s = max(number(row, "time_s") for row in rows)
     last, best = (means[-1], max(means)) if means else (None, None)
     if ending is not None:
@@ -109,15 +153,29 @@ def summarise(run: RunDirectory) -> RunSummary:
     )
 
 
+def _evaluations(path: Path) -> Doubles:
+    """Return step and mean return (n, 2) of evaluations; only of the last if there are many."""
+    try:
+        many = path.stat().st_size > _MOST_BYTES
+    except OSError:
+        many = False
+    if not many:
+        return read_numbers(path, ("env_steps", "mean"))
+    row = read_last_row(path)
+    with contextlib.suppress(KeyError, ValueError):
+        return np.array([[float(row["env_steps"]), float(row["mean"])]])
+    return np.empty((0, 2))
+
+
 def _steps_saved(run: RunDirectory) -> int:
     """Return the furthest step with a checkpoint, by file names and by the header of ``last``."""
-    names = (path.stem.removeprefix("step_") for path in run.checkpoints.glob(f"step_*{SUFFIX}"))
-    reached = [int(name) for name in names if name.isdecimal()]
+    names = (path.stem.removeprefix("step_") for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
+    reached = [int(name) for name in names if name.isdecimal() and len(name) < _DIGITS]
     return max(_steps_of_last(run), *reached, 0)
 
 
 def _steps_of_last(run: RunDirectory) -> int:
-    if not run.last.exists():
+    if not exists(run.last):
         return 0
     with contextlib.suppress(RequestError):
         return read_header(run.last).counters.env_steps
@@ -125,9 +183,11 @@ def _steps_of_last(run: RunDirectory) -> int:
 
 
 def _state(run: RunDirectory, ending: Ending | None) -> RunStatus:
+    # A record of an ending would be that of an earlier part: it was resumed since.
+    if lock.holder(run.path):
+        return RunStatus.RUNNING
     if lock.left_behind(run.path):
-        # A record of an ending would be that of an earlier part: it was resumed since.
-        return RunStatus.RUNNING if lock.holder(run.path) else RunStatus.INTERRUPTED
+        return RunStatus.INTERRUPTED
     if ending is not None:
         return ending.state
     # Runs made before endings were recorded are known by their last agent.

@@ -1,7 +1,13 @@
 """One process at a time writes to a run.
 
 The lock itself is one of the operating system's, on ``RUN/lock``: whatever becomes of the process
-that holds it, the kernel releases it, so there are no stale locks to guess about. Next to it,
+that holds it, the kernel releases it, so there are no stale locks to guess about. Whoever deletes
+``RUN/lock`` deletes its name only, and a second process would lock a new file of that name. So the
+folder itself is locked as well; it cannot be deleted while it holds a run. Where folders cannot be
+locked (Windows, where an open file cannot be deleted either, and many network drives), the file
+alone has to do.
+
+Next to it,
 ``RUN/lock.json`` says who holds it; it is read only to name that process, never to decide. A record
 without a living lock is what a process leaves behind that was killed.
 """
@@ -10,16 +16,27 @@ import contextlib
 import json
 import os
 import platform
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from td3core.errors import RequestError
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import exists, is_regular, read_text, require_own
 from td3core.system.timestamp import now
 
+try:
+    import fcntl as _fcntl
+
+    fcntl: Any = _fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_POLL_S = 0.02
 _PATIENCE_S = 0.5
 """A process that only looks who holds a lock takes it for less than a millisecond."""
 
@@ -46,6 +63,7 @@ class RunLock:
         self._run = run
         # Not bound to a thread: the window's run may be released from another one.
         self._lock = FileLock(_lock_file(run), thread_local=False)
+        self._folder: int | None = None
 
     def acquire(self) -> None:
         """Take the lock and record who holds it.
@@ -58,8 +76,10 @@ class RunLock:
                 "{run} cannot be locked: there is no such folder.", run=self._run.name
             )
         try:
-            self._lock.acquire(timeout=_PATIENCE_S, poll_interval=0.02)
-        except Timeout as problem:
+            require_own(_lock_file(self._run))
+            self._lock.acquire(timeout=_PATIENCE_S, poll_interval=_POLL_S)
+            self._acquire_folder()
+        except (Timeout, BlockingIOError) as problem:
             who = _recorded(self._run) or Holder()
             raise RequestError(
                 "{run} is locked by {who}.", run=self._run.name, who=who
@@ -75,11 +95,27 @@ class RunLock:
         with contextlib.suppress(OSError):
             write_atomically(_record_file(self._run), json.dumps(asdict(me)).encode())
 
+    def _acquire_folder(self) -> None:
+        """Lock the folder too; the file is released if that fails."""
+        try:
+            end = time.monotonic() + _PATIENCE_S
+            while (folder := _lock_folder(self._run)) == _HELD:
+                if time.monotonic() > end:
+                    raise BlockingIOError
+                time.sleep(_POLL_S)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._folder = folder
+
     def release(self) -> None:
         """Release the lock; nothing happens if it is not held."""
         if self._lock.is_locked:
             with contextlib.suppress(OSError):
                 _record_file(self._run).unlink(missing_ok=True)
+            if self._folder is not None:
+                os.close(self._folder)
+                self._folder = None
             self._lock.release()
 
     def __enter__(self) -> "RunLock":
@@ -98,9 +134,14 @@ class RunLock:
 def holder(run: Path) -> Holder | None:
     """Return the living process that holds a run, ``None`` if there is none.
 
-    Writes nothing: a run that was never locked, or whose lock was given back, is not even opened.
+    Writes nothing: the file of a run that was never locked is not even opened.
     """
-    if not left_behind(run):
+    folder = _lock_folder(run, shared=True)
+    if folder == _HELD:
+        return _recorded(run) or Holder()
+    if folder is not None:
+        os.close(folder)
+    if not (left_behind(run) and is_regular(_lock_file(run))):
         return None
     lock = FileLock(_lock_file(run), thread_local=False)
     try:
@@ -115,7 +156,36 @@ def holder(run: Path) -> Holder | None:
 
 def left_behind(run: Path) -> bool:
     """True if a process has locked the run and has not given it back: it lives, or was killed."""
-    return _record_file(run).exists() and _lock_file(run).exists()
+    return exists(_record_file(run)) and exists(_lock_file(run))
+
+
+_HELD = -1
+"""Stands for a folder that another process has locked."""
+
+
+def _lock_folder(run: Path, *, shared: bool = False) -> int | None:
+    """Lock a folder without waiting; several may hold a ``shared`` lock.
+
+    Returns:
+        The open folder, which is locked until it is closed; ``_HELD``; or None where folders cannot
+        be locked.
+    """
+    if fcntl is None:
+        return None
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    try:
+        handle = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return _HELD
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _lock_file(run: Path) -> Path:
@@ -128,7 +198,7 @@ def _record_file(run: Path) -> Path:
 
 def _recorded(run: Path) -> Holder | None:
     try:
-        found = json.loads(_record_file(run).read_text(encoding="utf-8"))
+        found = json.loads(read_text(_record_file(run)))
         return Holder(pid=int(found["pid"]), host=str(found["host"]), since=str(found["since"]))
     except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return None

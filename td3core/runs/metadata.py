@@ -13,9 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import read_text
 from td3core.system.timestamp import now
 
 ENDING, NOTES = "ending.json", "notes.json"
+MOST_STEPS = 10**15
+_MOST_WALL_S = 1e10
+_MOST_NAME, _MOST_TEXT = 1_000, 100_000
+"""Of characters: what a list or a dialog still shows at once."""
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
@@ -90,16 +95,16 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
 def read_ending(folder: Path) -> Ending | None:
     """Return how a run ended, ``None`` if that is not on record."""
     try:
-        found = json.loads((folder / ENDING).read_text(encoding="utf-8"))
+        found = json.loads(read_text(folder / ENDING))
         _ENDED[found["stopped"]]
         return Ending(
             stopped=found["stopped"],
-            message=str(found.get("message", "")),
-            env_steps=max(int(found.get("env_steps", 0)), 0),
-            wall_s=_finite(found.get("wall_s")) or 0.0,
+            message=_text(found.get("message", ""), _MOST_TEXT),
+            env_steps=_steps(found.get("env_steps", 0)),
+            wall_s=min(_finite(found.get("wall_s")) or 0.0, _MOST_WALL_S),
             last_eval_return=_finite(found.get("last_eval_return")),
             best_eval_return=_finite(found.get("best_eval_return")),
-            ended=str(found.get("ended", "")),
+            ended=_text(found.get("ended", ""), _MOST_NAME),
         )
     except (AttributeError, *_DAMAGE):
         return None
@@ -111,14 +116,16 @@ def write_label(folder: Path, notes: RunLabel) -> None:
     Raises:
         OSError: the folder cannot be written; earlier notes are untouched.
     """
-    write_atomically(folder / NOTES, json.dumps(asdict(notes), ensure_ascii=False).encode())
+    text = json.dumps(asdict(notes), ensure_ascii=False)
+    write_atomically(folder / NOTES, text.encode(errors="replace"))
 
 
 def read_label(folder: Path) -> RunLabel:
     """Return the label of a run; empty without one."""
     try:
-        found = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-        return RunLabel(**{k: str(found[k]) for k in RunLabel.__slots__ if found.get(k)})
+        found = json.loads(read_text(folder / NOTES))
+        name, note = found.get("name") or "", found.get("note") or ""
+        return RunLabel(name=_text(name, _MOST_NAME), note=_text(note, _MOST_TEXT))
     except (AttributeError, *_DAMAGE):
         return RunLabel()
 
@@ -138,7 +145,25 @@ def parse_parent(found: Any) -> Parent | None:
         name not in ("", "..") and name == Path(name).name and not {"\0", "\\"} & set(name)
         for name in (parent.run, parent.checkpoint)
     )
-    return parent if plain and parent.env_steps >= 0 else None
+    return parent if plain and 0 <= parent.env_steps <= MOST_STEPS else None
+
+
+def _text(value: Any, most: int) -> str:
+    """Return at most so many characters of text that any terminal or file takes."""
+    # JSON may hold halves of characters.
+    return str(value)[:most].encode(errors="replace").decode()
+
+
+def _steps(value: Any) -> int:
+    """Return a number of steps that a run can have taken.
+
+    Raises:
+        ValueError: it is more than any run takes.
+    """
+    steps = int(value)
+    if steps > MOST_STEPS:
+        raise ValueError("more steps than any run takes")
+    return max(steps, 0)
 
 
 def _finite(value: Any) -> float | None:

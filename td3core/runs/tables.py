@@ -3,7 +3,7 @@
 import contextlib
 import csv
 import io
-import math
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,10 +12,20 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
 from td3core.system.files import GrowingFile, write_atomically
+from td3core.system.regular_files import open_regular, read_text, require_own
+
+MOST_BYTES = 64 * 2**20
+"""The largest table that is read at once."""
 
 _TAIL_BYTES = 4096
 _BLOCK_BYTES = 128 * 1024
 """Text parsed at once: about ten milliseconds, during which no other thread gets a turn."""
+
+_LONGEST_LINE = 1024 * 1024
+"""Bytes; no row comes near. Without an end, a line would be joined again with every block."""
+_MOST_SKIPPED = 512 * 2**20
+_LARGEST = 1e15
+"""More steps than any run takes, or seconds."""
 
 _DIGITS = 16
 """No step has so many; Python refuses to read numbers of thousands of them."""
@@ -34,22 +44,25 @@ class Table:
         self._writer = csv.DictWriter(
             self._waiting, self._written, restval="", extrasaction="ignore", lineterminator="\n"
         )
-        if not _columns_of(path):
-            self._writer.writeheader()
+        self._has_header = bool(_columns_of(path))
 
     def add(self, row: Sequence[object]) -> None:
         """Queue one row, in the order of the columns given."""
         self._writer.writerow(dict(zip(self._columns, row, strict=True)))
 
     def flush(self) -> None:
-        """Append the queued rows.
+        """Append the queued rows, below the columns if the file is new or was deleted.
 
         Raises:
             OSError: nothing was lost; the rows stay queued and the file keeps whole lines only.
         """
-        text = self._waiting.getvalue()
+        text, path = self._waiting.getvalue(), self._file.path
+        if not (self._has_header and path.exists()):
+            text = ",".join(self._written) + "\n" + text
+            self._file = GrowingFile(path)
         if text:
             self._file.append(text)
+            self._has_header = True
             self._waiting.seek(0)
             self._waiting.truncate()
 
@@ -69,6 +82,7 @@ def keep_rows(path: Path, env_steps: int) -> None:
         OSError: the table cannot be written; it is as it was.
         RequestError: it has no column of steps.
     """
+    require_own(path)
     columns = _columns_of(path)
     if not columns:
         # Torn by a crash while its first line was written: there is nothing in it yet.
@@ -81,24 +95,39 @@ def keep_rows(path: Path, env_steps: int) -> None:
             run=path.parent.name,
             file=path.name,
         )
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        lines = file.readlines()
-    place, kept = columns.index("env_steps"), lines[:1]
-    for line in lines[1:]:
-        # Only numbers precede the step in every table: no field has a comma in it.
-        step = "".join(line.split(",", place + 1)[place : place + 1])
-        whole = line.endswith("\n") and step.isdecimal() and len(step) < _DIGITS
-        if whole and int(step) <= env_steps:
-            kept.append(line)
-    if len(kept) < len(lines):
-        write_atomically(path, "".join(kept).encode())
+    kept, dropped = _split(path, columns.index("env_steps"), env_steps)
+    if dropped:
+        write_atomically(path, b"".join(kept))
+
+
+def _split(path: Path, place: int, env_steps: int) -> tuple[list[bytes], bool]:
+    """Return the first line and the rows up to a step, and whether there are others."""
+    with open_regular(path) as file:
+        kept, dropped = [file.readline()], False
+        while line := file.readline(_LONGEST_LINE + 1):
+            if len(line) > _LONGEST_LINE:
+                raise RequestError(
+                    "{run}/{file} is damaged: it has a line longer than {most} KiB. Move the file"
+                    " away to resume without it.",
+                    run=path.parent.name,
+                    file=path.name,
+                    most=_LONGEST_LINE // 1024,
+                )
+            # Only numbers precede the step in every table: no field has a comma in it.
+            step = b"".join(line.split(b",", place + 1)[place : place + 1])
+            whole = line.endswith(b"\n") and step.isdigit() and len(step) < _DIGITS
+            if whole and int(step) <= env_steps:
+                kept.append(line)
+            else:
+                dropped = True
+    return kept, dropped
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
     """Return the columns that a table on disk has; none if there is no sound one."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            first = file.readline()
+        with open_regular(path) as file:
+            first = file.readline(_TAIL_BYTES).decode("utf-8", "replace")
     except OSError:
         return ()
     # As read_last_row and read_numbers take it: no name has a comma in it.
@@ -107,24 +136,30 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     return tuple(first.rstrip("\r\n").split(",")) if sound else ()
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
-    """Read a table; a last line torn by a crash is dropped."""
+def read_table(
+    path: Path, most_rows: int | None = None, *, largest: int | None = MOST_BYTES
+) -> list[dict[str, str]]:
+    """Read a table, or its first rows; a last line torn by a crash is dropped.
+
+    There are no rows if it is no regular file or has more than ``largest`` bytes.
+    """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_text(path, largest, "replace")
     except OSError:
         return []
     rows: list[dict[str, str]] = []
     # A damaged quote makes one endless field and ends the reading; the rows before it are good.
     with contextlib.suppress(csv.Error):
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-        rows.extend(row for row in reader if None not in row and None not in row.values())
+        whole = (row for row in reader if None not in row and None not in row.values())
+        rows.extend(itertools.islice(whole, most_rows))
     return rows
 
 
 def read_last_row(path: Path) -> dict[str, str]:
     """Return the last whole row of a table, reading its ends only; empty if there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             names = file.readline(_TAIL_BYTES)
             start = max(file.seek(0, 2) - _TAIL_BYTES, len(names))
             file.seek(start)
@@ -145,7 +180,7 @@ def number(row: Mapping[str, str], name: str) -> float:
         value = float(row[name])
     except (KeyError, ValueError):
         return 0.0
-    return value if math.isfinite(value) and value > 0 else 0.0
+    return value if 0 < value < _LARGEST else 0.0
 
 
 def _cells(line: bytes) -> list[str]:
@@ -168,7 +203,7 @@ def read_numbers(
         it, is NaN. Torn or damaged rows are left out; a missing table has no rows.
     """
     blocks = [np.empty((0, len(columns)))]
-    with contextlib.suppress(OSError), path.open("rb") as file:
+    with contextlib.suppress(OSError), open_regular(path) as file:
         names = _cells(file.readline(_TAIL_BYTES))
         if columns[0] not in names:
             return blocks[0]
@@ -177,12 +212,27 @@ def read_numbers(
         rest = b""
         while (data := file.read(_BLOCK_BYTES)) and not stopped():
             whole, _, rest = (rest + data).rpartition(b"\n")
+            if len(rest) > _LONGEST_LINE:
+                rest = b""
+                _skip_line(file)
             if whole:
                 found = _numbers(whole, wanted, len(names))
                 block = np.full((len(found), len(columns)), np.nan)
                 block[:, present] = found
                 blocks.append(block)
     return np.concatenate(blocks)
+
+
+def _skip_line(file: io.BufferedReader) -> None:
+    """Go to the next line, or to the end if that is very far."""
+    for _ in range(_MOST_SKIPPED // _BLOCK_BYTES):
+        data = file.read(_BLOCK_BYTES)
+        _, newline, rest = data.partition(b"\n")
+        if newline:
+            file.seek(-len(rest), 1)
+        if newline or not data:
+            return
+    file.seek(0, 2)
 
 
 def _numbers(text: bytes, wanted: Sequence[int], width: int) -> Doubles:

@@ -1,12 +1,80 @@
-"""A child process connected by a pipe."""
+"""Child processes, which import exactly what their parent does.
 
+A new interpreter looks in the current folder first, until it has been told its parent's search
+path; what it needs to get there could come from anyone's files.
+"""
+
+import json
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from td3core.system.import_path import absolute_path
+
 _JOIN_TIMEOUT_S = 2.0
+_SAFE = "PYTHONSAFEPATH"
+_starting = threading.Lock()
+
+
+def python_command(code: str, words: Sequence[str] = ()) -> list[str]:
+    """Return a command that runs ``code`` in a new interpreter with the search path of this one.
+
+    ``words`` are ``sys.argv[1:]`` there.
+    """
+    begin = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
+    return [sys.executable, "-P", "-c", begin + code, json.dumps(absolute_path()), *words]
+
+
+def spawn(name: str, target: Callable[..., None], *args: Any) -> SpawnProcess:
+    """Start a process that runs ``target(*args)`` and ends with this one.
+
+    Spawned, not forked: a fork would copy the locks of a process with many threads.
+
+    Raises:
+        OSError: the system has no room for another one.
+    """
+    context = multiprocessing.get_context("spawn")
+    before = os.environ.get(_SAFE)
+    process = context.Process(target=_run, args=(before, target, args), name=name, daemon=True)
+    with without_current_folder():
+        process.start()
+    return process
+
+
+def _run(before: str | None, target: Callable[..., None], args: tuple[Any, ...]) -> None:
+    """Run ``target`` with the environment variables of the parent."""
+    _restore(before)
+    target(*args)
+
+
+@contextmanager
+def without_current_folder() -> Iterator[None]:
+    """Let interpreters that are started here not import from the current folder."""
+    with _starting:
+        before = os.environ.get(_SAFE)
+        os.environ[_SAFE] = "1"
+        try:
+            if os.name == "posix":
+                # Another interpreter, which the first child or shared memory starts.
+                resource_tracker.ensure_running()
+            yield
+        finally:
+            _restore(before)
+
+
+def _restore(before: str | None) -> None:
+    if before is None:
+        os.environ.pop(_SAFE, None)
+    else:
+        os.environ[_SAFE] = before
 
 
 def leave_signals_to_parent() -> None:
@@ -23,12 +91,10 @@ class ChildProcess:
     """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe."""
 
     def __init__(self, name: str, target: Callable[..., None], *work: Any) -> None:
-        context = multiprocessing.get_context("spawn")
         self.pipe: Connection
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=target, args=(theirs, *work), name=name, daemon=True)
+        self.pipe, theirs = multiprocessing.get_context("spawn").Pipe()
         try:
-            self._process.start()
+            self._process = spawn(name, target, theirs, *work)
         except BaseException:
             self.pipe.close()
             raise

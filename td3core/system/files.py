@@ -10,6 +10,8 @@ import shutil
 import threading
 from pathlib import Path
 
+from td3core.system.regular_files import open_own, require_own
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path``: readers see the old file or the new one, never a part.
@@ -19,7 +21,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     """
     half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        with half.open("wb") as file:
+        # What a killed process left, or what someone else put there, is not written to.
+        half.unlink(missing_ok=True)
+        with half.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -58,6 +62,7 @@ def copy(path: Path, other: Path) -> None:
     Raises:
         OSError: a file cannot be read or written.
     """
+    require_own(other)
     shutil.copyfile(path, other)
     _sync_file(other)
     sync_folder(other.parent)
@@ -92,9 +97,9 @@ def append_whole(path: Path, text: str) -> None:
     """Append all of ``text``, or leave the file unchanged.
 
     Raises:
-        OSError: it cannot be written; the file is unchanged.
+        OSError: it cannot be written, or is a symbolic link; the file is unchanged.
     """
-    with path.open("ab", buffering=0) as file:
+    with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as file:
         start, data = file.tell(), memoryview(text.encode())
         try:
             while data:
@@ -136,5 +141,5 @@ class GrowingFile:
 
 
 def _sync_file(path: Path) -> None:
-    with path.open("ab") as file:
+    with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as file:
         os.fsync(file.fileno())

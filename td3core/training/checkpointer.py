@@ -58,6 +58,13 @@ class Checkpointer:
         """Whether so much was stored since ``last`` was saved that it has to be renewed."""
         return self._file is not None and self._buffer.stored >= self._renew_at
 
+    def forget_lost(self) -> bool:
+        """Return whether ``last`` was saved, but has been deleted since; True only once."""
+        lost = self._safe is not None and not self._run.last.exists()
+        if lost:
+            self._safe = None
+        return lost
+
     def save(self, kind: Kind, agent: Checkpoint) -> bool:
         """Save an agent that :meth:`attach_buffer` has completed; return whether that worked.
 
@@ -127,9 +134,12 @@ class Checkpointer:
         the agent has to fill its buffer again.
         """
         file, buffer = self._file, self._buffer
+        env_steps = agent.header.counters.env_steps
+        self._recorder.require_folder(env_steps)
         if file is None:
             return agent
-        env_steps = agent.header.counters.env_steps
+        if self._safe is not None and not self._run.last.exists():
+            self._safe = None  # There is nothing to spoil.
         sums = []
         if not self._would_spoil_last or self._recorder.write("last", env_steps, self._try_space):
             write = self._recorder.write

@@ -5,22 +5,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from td3core.algorithm.device_buffer import DeviceBuffer, fits
 from td3core.algorithm.td3 import TD3
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables
+from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
 from td3core.envs.stepper import StepArrays
 from td3core.envs.vector import VectorEnv
+from td3core.errors import RunError
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 from td3core.training.divergence import require_finite_actions
+
+_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_DRAW = 1_000_000
+"""Transitions drawn at once: 8 MB of row numbers."""
 
 
 class Exploration:
@@ -100,7 +105,7 @@ class Collector:
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
         obs, actions = self._drawn
-        self._store(obs, actions, self._envs.step(actions))
+        self._store(obs, actions, self._envs.step(actions), env_steps)
         self._drawn = None
         env_steps += len(self._envs.slots)
         return [_ended(slot, env_steps) for slot in self._over] if self._over else []
@@ -114,17 +119,22 @@ class Collector:
         require_finite_actions(actions, env_steps)
         return obs, actions
 
-    def sample(self) -> Batch[Floats] | Batch[Tensor]:
-        """Draw the batch of one update, on the agent's device if the whole buffer fits there."""
-        count = self._agent.tunables.batch_size
+    def update_agent(self, updates: int) -> None:
+        """Do so many updates of the agent on batches drawn from the buffer.
+
+        On the agent's device if the whole buffer fits there. Transitions are stored raw and
+        normalised by the present statistics, which keep moving.
+        """
+        batch = self._agent.tunables.batch_size
         if self._there is not None:
-            return self._there.sample(self._sampling, count)
-        batch = self._buffer.sample(self._sampling, count)
-        normalise = self._normaliser
-        if normalise is None:
-            return batch
-        # Stored raw and normalised by the present statistics, which keep moving.
-        return batch._replace(obs=normalise(batch.obs), next_obs=normalise(batch.next_obs))
+            for _ in range(updates):
+                self._agent.update(self._there.sample(self._sampling, batch))
+            return
+        most = max(_LARGEST_DRAW // batch, 1)
+        for first in range(0, updates, most):
+            count = min(updates - first, most)
+            index = self._buffer.draw(self._sampling, (count, batch))
+            self._agent.update_from(self._buffer, index, self._normaliser)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of statistics, generators and the positions of all episodes."""
@@ -149,7 +159,7 @@ class Collector:
         Args:
             seen: observations (n, obs_dim) at that point.
 
-        The actions that lead there are in the replay buffer. An episode that cannot be replayed is
+        The steps that lead there are in the replay buffer. An episode that cannot be replayed is
         given up for a new one.
         """
         slots, lost = self._envs.slots, list[int]()
@@ -158,8 +168,8 @@ class Collector:
             first = self._buffer.stored - len(slots) * slot.length + slot.number
             numbers = first + len(slots) * np.arange(slot.length)
             try:
-                actions = self._buffer.actions(numbers)
-                same = self._envs.return_to(slot, actions, seen[slot.number])
+                stored = self._buffer.transitions(numbers)
+                same = self._envs.return_to(slot, self._recorded(slot, stored), seen[slot.number])
             except IndexError:
                 same = False
             if not same:
@@ -169,19 +179,46 @@ class Collector:
             self._drawn = None
         return lost
 
-    def _store(self, obs: Floats, actions: Floats, after: StepArrays) -> None:
-        scale, floor = self._config.reward_scale, self._config.reward_floor
+    def _recorded(self, slot: EnvSlot, stored: Batch[Floats]) -> RecordedSteps:
+        """Return the steps of a slot's episode from its transitions."""
+        return RecordedSteps(
+            actions=stored.action,
+            next_obs=stored.next_obs,
+            shaped_rewards=stored.reward[:, 0],
+            total=slot.total,
+            shaped_total=slot.shaped_return,
+            reward_scale=self._config.reward_scale,
+            reward_floor=self._config.reward_floor,
+        )
+
+    def _store(self, obs: Floats, actions: Floats, after: StepArrays, env_steps: int) -> None:
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
+        shaped = self._shaped(rewards, env_steps)
         for i, slot in enumerate(self._envs.slots):
-            shaped = max(scale * rewards[i], floor)
-            slot.add(rewards[i], shaped, terminated=terminated[i])
+            slot.add(rewards[i], shaped[i], terminated=terminated[i])
             if self._normaliser is not None:
                 self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._buffer.add(obs[i], actions[i], shaped, next_obs[i], terminated[i])
+            self._buffer.add(obs[i], actions[i], shaped[i], next_obs[i], terminated[i])
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
+
+    def _shaped(self, rewards: Sequence[float], env_steps: int) -> list[float]:
+        """Return the scaled and bounded rewards (n,) that the agent learns from."""
+        scale, floor = self._config.reward_scale, self._config.reward_floor
+        shaped = [max(scale * reward, floor) for reward in rewards]
+        for reward, value in zip(rewards, shaped, strict=True):
+            if not -_LARGEST <= value <= _LARGEST:
+                # Stored as infinity, it would pass for a fault of the networks.
+                raise RunError(
+                    "The environment returned a reward of {reward} at step {step}; with"
+                    " reward_scale {scale:g} that is beyond the range of float32.",
+                    reward=reward,
+                    step=env_steps,
+                    scale=scale,
+                )
+        return shaped
 
 
 def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:

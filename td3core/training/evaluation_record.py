@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ class EvaluationRecord:
             if agent and step <= env_steps and step not in recorded:
                 pending.append(agent)
             elif not self._must_keep(step):
-                path.unlink(missing_ok=True)
+                self._delete(path, env_steps)
         return pending
 
     def _restore_best(self, recorded: dict[int, float], env_steps: int) -> None:
@@ -83,7 +84,7 @@ class EvaluationRecord:
         dropped_at = _step(held) if _step(held) > env_steps else None
         if dropped_at is not None:
             held = None
-            run.best.unlink(missing_ok=True)
+            self._delete(run.best, env_steps)
         elif held and held.header.evaluation:
             # It counts even if its table was moved away.
             means = {_step(held): held.header.evaluation.mean} | means
@@ -152,12 +153,12 @@ class EvaluationRecord:
         if before is None or result.mean > _mean(before):
             self._best = _evaluated(agent, result)
             if self._run.pending_checkpoint(env_steps).exists():
-                self._run.pending_checkpoint(_step(before)).unlink(missing_ok=True)
+                self._delete(self._run.pending_checkpoint(_step(before)), env_steps)
         self.save_best()
         # Only now both the result and the agent are on disk.
         self._recorder.sync(env_steps)
         if not self._must_keep(env_steps):
-            self._run.pending_checkpoint(env_steps).unlink(missing_ok=True)
+            self._delete(self._run.pending_checkpoint(env_steps), env_steps)
 
     def save_best(self) -> None:
         """Save the best agent as ``best`` if that failed before, or if the file is gone."""
@@ -166,7 +167,11 @@ class EvaluationRecord:
             return
         self._mean_in_file = _mean(best)
         self._recorder.sync(_step(best))
-        self._run.pending_checkpoint(_step(best)).unlink(missing_ok=True)
+        self._delete(self._run.pending_checkpoint(_step(best)), _step(best))
+
+    def _delete(self, path: Path, env_steps: int) -> None:
+        delete = partial(path.unlink, missing_ok=True)
+        self._recorder.write("the folder of checkpoints", env_steps, delete)
 
     def _must_keep(self, step: int) -> bool:
         """Return whether the pending agent of a step is the only file of the best agent."""

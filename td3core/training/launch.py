@@ -10,12 +10,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from threadpoolctl import threadpool_limits
 
+from td3core.algorithm import fused
 from td3core.algorithm.device import require_device
 from td3core.algorithm.memory import require_memory
 from td3core.algorithm.td3 import TD3
@@ -85,7 +87,7 @@ def train(
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables)
-            resources.enter_context(RunLock(made.path))
+            _lock(made, resources)
             return made
 
         return RunPlan(
@@ -115,6 +117,8 @@ def resume(
         directory = with_total_steps(directory, reached, steps)
 
         def reopen() -> RunDirectory:
+            # It is locked already; this is for a folder that has to be made again.
+            directory.rewritten = partial(_lock, directory, resources)
             directory.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -150,13 +154,19 @@ def branch(
 
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
-            resources.enter_context(RunLock(made.path))
+            _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
         return RunPlan(config=config, tunables=tunables, directory=make, point=point)
 
     return _conduct(plan, control, report)
+
+
+def _lock(directory: RunDirectory, resources: ExitStack) -> None:
+    """Lock a run, and again whenever its folder has to be made again."""
+    resources.enter_context(RunLock(directory.path))
+    directory.rewritten = partial(_lock, directory, resources)
 
 
 def _conduct(
@@ -196,6 +206,9 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
+    if config.device == "cpu":
+        # Before the limit below, which holds for the libraries that are loaded.
+        fused.load_or_compile()
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))

@@ -120,6 +120,7 @@ class Recorder:
 
     def flush(self, env_steps: int) -> None:
         """Append everything gathered to the files."""
+        self.require_folder(env_steps)
         self.write("the run's tables", env_steps, self._flush_tables)
 
     def sync(self, env_steps: int) -> None:
@@ -128,6 +129,19 @@ class Recorder:
         for table in (self._episodes, self._training, self._evaluations):
             self.write("the run's tables", env_steps, table.sync)
         self.write("the journal", env_steps, self._run.sync_journal)
+
+    def require_folder(self, env_steps: int) -> None:
+        """Begin the run's folder again, with a warning, if it was deleted or moved."""
+        rewritten: list[bool] = []
+        rewrite = partial(self._run.rewrite_if_lost, env_steps)
+        self.write("run.toml", env_steps, lambda: rewritten.append(rewrite()))
+        if any(rewritten):
+            message = Message(
+                "The run's folder was deleted or moved. It is written again at {path}, without the"
+                " rows and checkpoints so far.",
+                path=self._run.path,
+            )
+            self.report(events.Warned(env_steps=env_steps, message=message))
 
     def _flush_tables(self) -> None:
         for table in (self._episodes, self._training, self._evaluations):

@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.algorithm import matmul
+from td3core.algorithm import engine, fused, matmul
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint, Counters, Header
@@ -40,7 +40,7 @@ class RunState:
         self.no_updates_until = 0
         """No updates before this step, where the replay buffer has to be filled again."""
         self._wall_before_s = 0.0
-        self._product = ""
+        self._engine = ""
         self._pending_metrics: dict[str, NDArray[Any]] = {}
 
     @property
@@ -90,7 +90,7 @@ class RunState:
             complete=True,
             created=timestamp.now(),
             wall_s=self.wall_s,
-            numerics=numerics | {"products": self._product},
+            numerics=numerics | {"products": self._engine},
         )
         learned = self._agent.state() | self._pending_metrics
         require_finite_state(learned, self.env_steps)
@@ -114,7 +114,7 @@ class RunState:
         return self._match_numerics(saved.header.numerics)
 
     def _match_numerics(self, recorded: dict[str, str]) -> list[Message]:
-        """Use the recorded matrix product where possible; return what differs here."""
+        """Compute updates as recorded where possible; return what differs here."""
         here = matmul.numerics_info(self._config.torch_threads)
         changed = [
             f"{name} was {recorded[name]} and is {value}"
@@ -123,18 +123,26 @@ class RunState:
         ]
         if changed:
             return [Message("The last digits will differ: {changes}.", changes=", ".join(changed))]
-        if recorded.get("products") in (matmul.MKL, matmul.ONEDNN):
-            self._product = recorded["products"]
-            matmul.use(self._product)
+        used = recorded.get("products")
+        if used in (matmul.MKL, matmul.ONEDNN):
+            self._engine = used
+            matmul.use(used)
+        elif used == engine.NUMBA:
+            if not fused.is_ready():
+                template = "The last digits will differ: the compiled update is not available here."
+                return [Message(template)]
+            self._engine = used
+            self._agent.use_fused()
         return []
 
-    def choose_product(self) -> str:
-        """Return the matrix product of this run; the first call may have to measure."""
-        if not self._product:
-            config = self._config
-            widest = max((1, *config.actor_hidden, *config.critic_hidden))
-            self._product = matmul.choose(self._agent.tunables.batch_size, widest)
-        return self._product
+    def choose_engine(self) -> str:
+        """Return what computes the updates of this run; the first call may have to measure."""
+        if not self._engine:
+            sizes = self._info.obs_dim, self._info.act_dim
+            self._engine = engine.choose(self._config, self._agent.tunables, *sizes)
+            if self._engine == engine.NUMBA:
+                self._agent.use_fused()
+        return self._engine
 
     # Reports ------------------------------------------------------------------------------------
 

@@ -142,6 +142,8 @@ class Trainer:
                 reason=self._recorder.last_problem,
             )
         self._send_progress(self._state.phase)
+        if self._checkpointer.forget_lost():
+            self._save(Kind.LAST)
         return self.ending("user" if stopped else "finished")
 
     def _take_all_steps(self) -> bool:
@@ -182,8 +184,7 @@ class Trainer:
             done = min(self.env_steps / self.config.steps, 1.0)
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         updates = self._num_envs * self._agent.tunables.updates_per_step
-        for _ in range(updates):
-            self._agent.update(self._collector.sample())
+        self._collector.update_agent(updates)
         return updates > 0
 
     def _do_due_work(self, learning: bool) -> None:
@@ -200,6 +201,8 @@ class Trainer:
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._collect_evaluations()
             self._send_progress(self._state.phase)
+            if self._checkpointer.forget_lost():
+                self._save(Kind.RENEWAL)
 
     def _reached(self, interval: int) -> bool:
         """Return whether the last turn reached or passed a multiple of ``interval``."""
@@ -306,7 +309,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._state.choose_product(),
+                products=self._state.choose_engine(),
             )
         )
         for message in self._deviations:

@@ -129,5 +129,5 @@ def _differences(one: Path, other: Path) -> list[Message]:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    rows = read_table(path)
+    rows = read_table(path, largest=None)
     return [{name: value for name, value in row.items() if name != "time_s"} for row in rows]

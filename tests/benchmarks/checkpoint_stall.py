@@ -24,7 +24,9 @@ from td3core.checkpoint import Checkpoint
 from td3core.config import make_settings
 from td3core.protocol.control import Control
 from td3core.protocol.events import EpisodeEnded
+from td3core.protocol.metrics import METRICS
 from td3core.runs.directory import RunDirectory
+from td3core.training.checkpointer import Kind
 from td3core.training.evaluator import Evaluator
 from td3core.training.launch import RunPlan, _prepare
 from td3core.training.trainer import LOG_STEPS, Trainer
@@ -34,6 +36,9 @@ INTERVAL = 10_000
 EPISODE = 400
 UPDATES = 30
 """Between two saves: enough to turn the processor to other things than files."""
+
+
+METRICS_ROW = {metric.name: 0.123456 for metric in METRICS}
 
 
 class Stall:
@@ -57,23 +62,23 @@ class Stall:
             directory=lambda: RunDirectory.create(folder, config, tunables),
         )
         self.trainer: Trainer = _prepare(how, Control(), lambda event: None, held)
-        memory, source = self.trainer._buffer, np.random.default_rng(0)
+        memory, source = self.trainer._collector._buffer, np.random.default_rng(0)
         memory.rows[:] = source.standard_normal(memory.rows.shape, np.float32)
-        memory.stored = self.trainer.env_steps = stored
+        memory.stored = self.trainer._state.env_steps = stored
         self.trainer._collector.begin_episodes(stored)
-        self.trainer._save_last(quietly=True)
+        self.trainer._save(Kind.RENEWAL)
 
     def go_on(self) -> None:
         """Come to the next save, with everything on record that comes with so many steps."""
         trainer = self.trainer
-        trainer.env_steps += INTERVAL
-        trainer._buffer.stored += INTERVAL
+        trainer._state.env_steps += INTERVAL
+        trainer._collector._buffer.stored += INTERVAL
         for slot in trainer._collector.exploration._slots:
             slot.began_at = trainer.env_steps
         for _ in range(UPDATES):
-            trainer._agent.update(trainer._collector.sample())
+            trainer._collector.update_agent(1)
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, LOG_STEPS):
-            trainer._recorder.add_training((step, step, *[0.123456] * 6), trainer.wall_s)
+            trainer._recorder.add_training(step, step, METRICS_ROW, trainer._state.wall_s)
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, EPISODE):
             ended = EpisodeEnded(
                 episode=step // EPISODE,
@@ -83,9 +88,9 @@ class Stall:
                 length=EPISODE,
                 terminated=True,
             )
-            trainer._recorder.add_episode(ended, trainer.wall_s)
+            trainer._recorder.add_episode(ended, trainer._state.wall_s)
         # As ten times a second.
-        trainer._send_progress(trainer._phase())
+        trainer._send_progress(trainer._state.phase)
 
 
 def measure(folder: Path, rounds: int, stored: int) -> dict[str, list[float]]:
@@ -100,9 +105,9 @@ def measure(folder: Path, rounds: int, stored: int) -> dict[str, list[float]]:
         stall = Stall(folder, held, stored)
         trainer = stall.trainer
         causes: dict[str, Callable[[], object]] = {
-            "checkpoint at its interval": trainer._save_step,
+            "checkpoint at its interval": lambda: trainer._save(Kind.STEP),
             "save before an evaluation": trainer._evaluate,
-            "renewed `last`": lambda: trainer._save_last(quietly=True),
+            "renewed `last`": lambda: trainer._save(Kind.RENEWAL),
         }
         found: dict[str, list[float]] = {cause: [] for cause in causes}
         for _ in range(rounds):

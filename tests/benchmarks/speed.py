@@ -46,13 +46,28 @@ def medians(rounds: int, *measures: tuple[Any, ...]) -> list[dict[str, float]]:
 
 def updates(rounds: int) -> dict[str, Any]:
     """Compare gradient updates with the peer's and with what the matrix products alone allow."""
-    ours, peer, bound = medians(rounds, (parts.our_updates,), (parts.peer_updates,), (parts.bound,))
-    rate, limit = ours["per_s"], bound["per_s"]
+    measured = medians(
+        rounds,
+        (parts.our_updates, True),
+        (parts.our_updates, False),
+        (parts.peer_updates,),
+        (parts.bound,),
+        (parts.bound_by_scipy,),
+        (parts.our_updates, True, True),
+        (parts.our_updates, False, True),
+    )
+    rates = [each["per_s"] for each in measured]
+    ours, by_torch, peer, torch_limit, scipy_limit, small, small_torch = rates
+    limit = max(torch_limit, scipy_limit)
     print("\n| updates/s (24 + 4 inputs) | | |\n|---|---|---|")
-    print(f"| ours | {rate:.0f} | {rate / peer['per_s']:.2f} × the peer |")
-    print(f"| stable-baselines3 | {peer['per_s']:.0f} | |")
-    print(f"| matrix products alone | {limit:.0f} | ours reaches {100 * rate / limit:.0f} % |")
-    return {"ours": rate, "peer": peer["per_s"], "bound": limit}
+    print(f"| ours, compiled | {ours:.0f} | {ours / peer:.2f} × the peer |")
+    print(f"| ours, torch | {by_torch:.0f} | compiled is {ours / by_torch:.2f} × this |")
+    print(f"| stable-baselines3 | {peer:.0f} | |")
+    print(f"| products alone | {limit:.0f} | compiled reaches {100 * ours / limit:.0f} % |")
+    print(f"| 64x64, batch 100: compiled | {small:.0f} | |")
+    print(f"| 64x64, batch 100: torch | {small_torch:.0f} | compiled {small / small_torch:.2f} × |")
+    names = ("ours", "torch", "peer", "bound_torch", "bound_scipy", "small", "small_torch")
+    return dict(zip(names, rates, strict=True))
 
 
 def steps(rounds: int, count: int) -> dict[str, Any]:
@@ -66,6 +81,11 @@ def steps(rounds: int, count: int) -> dict[str, Any]:
         memory = f"{ours['peak_mb']:.0f} | {peer['peak_mb']:.0f}"
         print(f"| {env} | {a:.0f} | {b:.0f} | {a / b:.2f} | {memory} |")
         found[env] = {"ours": ours, "peer": peer}
+    small = (parts.our_steps, "Pendulum-v1", 4 * count, True)
+    ours, peer = medians(rounds, small, (parts.peer_steps, "Pendulum-v1", count, True))
+    a, b = ours["per_s"], peer["per_s"]
+    print(f"| Pendulum-v1, 64x64, batch 100 | {a:.0f} | {b:.0f} | {a / b:.2f} | |")
+    found["small"] = {"ours": ours, "peer": peer}
     return found
 
 

@@ -52,24 +52,35 @@ def rate(work: Callable[[], object], repeats: int = 60, rounds: int = 7) -> floa
     return statistics.median(found)
 
 
-def our_agent(fill: int = 50_000) -> tuple[Any, Any, Callable[[], None]]:
+SMALL: dict[str, Any] = {"batch_size": 100, "actor_hidden": (64, 64), "critic_hidden": (64, 64)}
+"""Networks so small that calls cost more than arithmetic."""
+
+
+def our_agent(
+    fill: int = 50_000, *, compiled: bool = True, **values: Any
+) -> tuple[Any, Any, Callable[[], None]]:
     """Return an agent, a memory with that many transitions, and one sample and update."""
     import torch
+    from threadpoolctl import threadpool_limits
 
-    from td3core.algorithm import matmul
+    from td3core.algorithm import fused, matmul
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.config import make_settings
 
     torch.set_num_threads(1)
     matmul.choose(BATCH, WIDTH)
-    config, tunables = make_settings({"env": "none", **TASK})
+    config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
+    if compiled:
+        fused.load()
+        agent.use_fused()
+    threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
     more(memory, fill, source)
 
     def work() -> None:
-        agent.update(memory.sample(source, BATCH))
+        agent.update_from(memory, memory.draw(source, (1, tunables.batch_size)))
         if agent.updates % 50 == 0:
             agent.take_metrics()
 
@@ -85,9 +96,9 @@ def more(memory: Any, count: int, source: np.random.Generator) -> None:
             memory.add(row[:OBS], row[OBS : OBS + ACT], 0.5, row[OBS + ACT :], False)
 
 
-def our_updates() -> dict[str, float]:
-    """Sample and update, ours."""
-    return {"per_s": rate(our_agent()[2])}
+def our_updates(compiled: bool, small: bool = False) -> dict[str, float]:
+    """Sample and update, ours: compiled or by torch."""
+    return {"per_s": rate(our_agent(compiled=compiled, **(SMALL if small else {}))[2])}
 
 
 def peer_updates() -> dict[str, float]:
@@ -192,14 +203,37 @@ def bound() -> dict[str, float]:
     return {"per_s": 2 * rate(BareProducts().two_updates, repeats=30)}
 
 
-def our_steps(env: str, count: int) -> dict[str, float]:
+def bound_by_scipy() -> dict[str, float]:
+    """As :func:`bound`, with SciPy's BLAS, which the compiled update calls."""
+    from td3core.algorithm import fused
+
+    fused.load()
+    from numba import njit
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
+    source = np.random.default_rng(0)
+    a, b = (source.standard_normal((BATCH, WIDTH)).astype(np.float32) for _ in range(2))
+    out = np.empty_like(a)
+    many = njit(nogil=True)(_multiply_often)
+    many(a, b, out, 1)
+    # Products of this size make up all but a few percent of an update: 0.418 GFLOP.
+    return {"per_s": 20 * 2 * BATCH * WIDTH**2 / 0.418e9 * rate(lambda: many(a, b, out, 20))}
+
+
+def _multiply_often(a: Any, b: Any, out: Any, times: int) -> None:
+    for _ in range(times):
+        np.dot(a, b, out)
+
+
+def our_steps(env: str, count: int, small: bool = False) -> dict[str, float]:
     """Environment steps a second, learning, ours."""
     from td3core.config import make_settings
     from td3core.protocol.control import Control
     from td3core.protocol.events import Ended
     from td3core.training.launch import train
 
-    values = {"env": env, "steps": LEARNING_STARTS + count, **TASK}
+    values = {"env": env, "steps": LEARNING_STARTS + count, **TASK, **(SMALL if small else {})}
     with tempfile.TemporaryDirectory() as folder:
         ended = train(*make_settings(values), Control(), lambda event: None, Path(folder))
     assert isinstance(ended, Ended), ended
@@ -207,7 +241,7 @@ def our_steps(env: str, count: int) -> dict[str, float]:
     return {"per_s": ended.steps_per_s, "peak_mb": peak_mb()}
 
 
-def peer_model(env: str, buffer_size: int) -> Any:
+def peer_model(env: str, buffer_size: int, small: bool = False) -> Any:
     """Return stable-baselines3's TD3 with our settings."""
     import gymnasium as gym
     from stable_baselines3 import TD3
@@ -222,17 +256,17 @@ def peer_model(env: str, buffer_size: int) -> Any:
         learning_rate=3e-4,
         buffer_size=buffer_size,
         learning_starts=LEARNING_STARTS,
-        batch_size=BATCH,
+        batch_size=SMALL["batch_size"] if small else BATCH,
         train_freq=(1, "step"),
         gradient_steps=1,
         action_noise=NormalActionNoise(np.zeros(shape), 0.1 * np.ones(shape)),
-        policy_kwargs={"net_arch": [WIDTH, WIDTH]},
+        policy_kwargs={"net_arch": list(SMALL["actor_hidden"]) if small else [WIDTH, WIDTH]},
         device="cpu",
         seed=0,
     )
 
 
-def peer_steps(env: str, count: int) -> dict[str, float]:
+def peer_steps(env: str, count: int, small: bool = False) -> dict[str, float]:
     """Environment steps a second, learning, stable-baselines3."""
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
@@ -246,7 +280,7 @@ def peer_steps(env: str, count: int) -> dict[str, float]:
                 began[0] = time.perf_counter()
             return True
 
-    model = peer_model(env, 1_000_000)
+    model = peer_model(env, 1_000_000, small)
     model.learn(LEARNING_STARTS + count, callback=Watch())
     return {"per_s": count / (time.perf_counter() - began[0]), "peak_mb": peak_mb()}
 

@@ -3,11 +3,15 @@
 Each case opens, or is refused with one sentence; nothing else may happen.
 """
 
+import contextlib
 import json
+import os
 import random
 import re
 import shutil
+import socket
 import struct
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +28,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Failed
 from td3core.runs import journal
 from td3core.runs.directory import TABLES, RunDirectory
-from td3core.runs.listing import list_runs, summarise
+from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
 from td3core.runs.lock import holder
 from td3core.runs.resumption import load_complete, pending_changes, resume_point
 from td3core.runs.tables import read_last_row, read_numbers, read_table
@@ -125,6 +129,86 @@ def of_text(source: Source, data: bytes) -> bytes:
     else:
         return of_bytes(source, data)
     return "\n".join(lines).encode()
+
+
+# Ways that leave no plain file -------------------------------------------------------------------
+
+HUGE = 20 * 2**30
+LONG = 2 * 2**20
+
+
+def as_pipe(path: Path, _source: Source) -> None:
+    """Put a named pipe in the place of a file: opening it blocks, reading never ends."""
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def as_device(path: Path, source: Source) -> None:
+    """Put a link to a device in the place of a file."""
+    _link(path, Path(source.choice(["/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin"])))
+
+
+def as_socket(path: Path, _source: Source) -> None:
+    """Put a socket in the place of a file."""
+    path.unlink(missing_ok=True)
+    # The name of a socket must be short.
+    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):
+        made.bind(path.name)
+
+
+def as_folder(path: Path, _source: Source) -> None:
+    """Put a folder in the place of a file."""
+    path.unlink(missing_ok=True)
+    path.mkdir()
+    (path / "inside").write_bytes(b"x")
+
+
+def as_link(path: Path, source: Source) -> None:
+    """Put a link in the place of a file: to itself, nowhere, a folder, or a file outside."""
+    outside = Path(os.path.relpath(_run_of(path).parent / OUTSIDE, path.parent))
+    _link(path, source.choice([Path(path.name), Path("nowhere"), Path("/"), outside, Path()]))
+
+
+def _run_of(path: Path) -> Path:
+    return path.parent.parent if path.parent.name == "checkpoints" else path.parent
+
+
+def as_sparse(path: Path, source: Source) -> None:
+    """Make a file huge without taking room: from its start or behind its contents."""
+    with path.open(source.choice(["wb", "ab"])) as file:
+        file.truncate(HUGE)
+
+
+def as_long_line(path: Path, source: Source) -> None:
+    """Append a line of megabytes."""
+    piece = source.choice([b"1,", b"\0", b"a.", b'{"', b"[", b"9", b"\xff", b'"', b" ", b"\\"])
+    with path.open("ab") as file:
+        file.write(piece * (LONG // len(piece)) + source.choice([b"", b"\n", b"=1\n"]))
+
+
+def as_many_lines(path: Path, source: Source) -> None:
+    """Append lines by the hundred thousand."""
+    lines = [b"\n", b"1,1,1,1,1,1,1,1,1\n", b'{"step":1,"event":"save"}\n', b"[a]\n", b"x\n"]
+    with path.open("ab") as file:
+        file.write(source.choice(lines) * 100_000)
+
+
+def as_closed(path: Path, _source: Source) -> None:
+    """Take all rights away; that stops only those who are not the administrator."""
+    path.chmod(0)
+
+
+def _link(path: Path, to: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(to)
+
+
+SPECIAL = (
+    *(as_pipe, as_device, as_socket, as_folder, as_link, as_link),
+    *(as_sparse, as_long_line, as_many_lines, as_closed),
+)
+OUTSIDE = "outside.txt"
+_UNTOUCHED = b"nobody writes here\n"
 
 
 def any_value(source: Source) -> Any:
@@ -231,6 +315,14 @@ def require_sentence(problem: RequestError) -> None:
     assert len(said) <= LONGEST, said[:LONGEST]
 
 
+def require_plain(found: RunSummary) -> None:
+    """Raise AssertionError unless a list can show all of a run."""
+    for text in (found.name, found.note, found.message, str(found.parent)):
+        text.encode()
+    assert 0 <= found.env_steps <= 10**15, found.env_steps
+    assert 0.0 <= found.wall_s <= 10**15, found.wall_s
+
+
 def refusing(work: Callable[[], object]) -> bool:
     """Do something; return whether it was refused, with a sentence."""
     try:
@@ -252,8 +344,10 @@ def open_checkpoint(path: Path) -> bool:
 def open_run(path: Path) -> None:
     """Look at a run in every way that does not change it."""
     holder(path)
+    for unreadable in unreadable_runs(path.parent):
+        require_sentence(RequestError(unreadable.message))
     for run in list_runs(path.parent):
-        summarise(run)
+        require_plain(summarise(run))
         run.label(), run.ending(), run.evaluation_at(200), run.pending()
         refusing(lambda run=run: pending_changes(run, getattr(resume_point(run), "saved", None)))  # type: ignore[misc]
     for name in TABLES:
@@ -288,6 +382,8 @@ class Cases:
     def lay_out(self) -> None:
         """Write the whole run, sound."""
         shutil.rmtree(self._spot, ignore_errors=True)
+        self._spot.parent.mkdir(parents=True, exist_ok=True)
+        (self._spot.parent / OUTSIDE).write_bytes(_UNTOUCHED)
         for name, data in self._files.items():
             (self._spot / name).parent.mkdir(parents=True, exist_ok=True)
             (self._spot / name).write_bytes(data)
@@ -295,11 +391,15 @@ class Cases:
     def case(self, number: int) -> tuple[str, int]:
         """Play one case; return which file was damaged, and its size."""
         source = random.Random(number)
-        kind = source.choice([*["checkpoint"] * 5, *["text"] * 5, "memory", "preset"])
+        kind = source.choice(
+            [*["checkpoint"] * 5, *["text"] * 5, *["special"] * 3, "memory", "preset"]
+        )
         if kind == "preset":
             data = of_text(source, b'name = "p"\nabout = "a"\n[settings]\ntau = 0.1\nsteps = 5\n')
             refusing(lambda: parse_preset(data.decode("utf-8", "replace")))
             return "preset", len(data)
+        if kind == "special":
+            return self._special(source)
         if kind == "checkpoint":
             name = Path("checkpoints/last.safetensors")
             way = source.choice([of_bytes, of_header, of_meaning, of_meaning])
@@ -314,19 +414,47 @@ class Cases:
         self._look(name, source)
         return str(name), len(damaged)
 
-    def _look(self, name: Path, source: Source) -> None:
+    def _special(self, source: Source) -> tuple[str, int]:
+        """Put something else in the place of any file of the run, or of a folder."""
+        name = source.choice([*self._files, Path("checkpoints")])
+        self.lay_out()
+        ways = [as_link, as_closed] if name == Path("checkpoints") else SPECIAL
+        way = source.choice(ways)
         path = self._spot / name
-        opens = True
+        if path.is_dir() and way is as_link:
+            shutil.rmtree(path)
+        way(path, source)
+        try:
+            self._look(name, source, forget=False)
+        finally:
+            if not path.is_symlink() and path.exists():
+                path.chmod(0o700)
+        return f"{name} {way.__name__}", 0
+
+    def _look(self, name: Path, source: Source, *, forget: bool = True) -> None:
+        path = self._spot / name
+        opens, modules = True, set(sys.modules)
         if path.suffix == ".safetensors":
             opens = open_checkpoint(path)
-            if opens:
+            if opens and forget:
                 # Only the file in question is to be gone on from.
                 for other in path.parent.iterdir():
                     if other != path:
                         other.unlink()
         else:
             open_run(self._spot)
+        self._require_harmless(modules)
         self.opened += opens
         if opens and (path.suffix == ".safetensors" or source.random() < 0.3):
             self.went_on += 1
             go_on(self._spot)
+            self._require_harmless(None)
+
+    def _require_harmless(self, modules: set[str] | None) -> None:
+        """Raise AssertionError if something was imported, or written outside of the run."""
+        assert modules is None or set(sys.modules) <= modules, set(sys.modules) - modules
+        beside = {path.name: path.read_bytes() for path in self._beside() if path.is_file()}
+        assert beside == {OUTSIDE: _UNTOUCHED}, beside.keys()
+
+    def _beside(self) -> list[Path]:
+        return [path for path in self._spot.parent.iterdir() if path != self._spot]

@@ -1,6 +1,7 @@
 """Shared by the tests of the core: tiny settings, and runs with everything they said."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
@@ -119,9 +120,42 @@ def batch(count: int = 8, obs_dim: int = 3, act_dim: int = 2, seed: int = 0) -> 
     return Batch(draw(obs_dim), action, draw(1), draw(obs_dim), terminated)
 
 
+class FusedTD3(TD3):
+    """An agent whose updates are the compiled ones, though handed a batch like torch's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.use_fused()
+
+    def update(self, batch: Any) -> None:
+        size, obs_dim = batch.obs.shape
+        buffer = ReplayBuffer(size, obs_dim, batch.action.shape[1])
+        buffer.rows[:] = np.concatenate(batch, axis=1)
+        self.update_from(buffer, np.arange(size)[None])
+
+
+ENGINES: dict[str, type[TD3]] = {"torch": TD3, "numba": FusedTD3}
+_engine = ["torch"]
+
+
+@contextmanager
+def engine(name: str) -> Iterator[None]:
+    """Let new agents compute their updates with this implementation."""
+    _engine.append(name)
+    try:
+        yield
+    finally:
+        _engine.pop()
+
+
+def new_agent(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> TD3:
+    """Return an agent that computes its updates as :func:`engine` says."""
+    return ENGINES[_engine[-1]](config, tunables, obs_dim, act_dim)
+
+
 def make_agent(**values: Any) -> TD3:
     """Return an agent for three observations and two actions."""
-    return TD3(*tiny(**values), obs_dim=3, act_dim=2)
+    return new_agent(*tiny(**values), obs_dim=3, act_dim=2)
 
 
 def networks(agent: TD3) -> dict[str, Any]:

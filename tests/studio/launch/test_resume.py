@@ -190,13 +190,15 @@ def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find,
     assert window.model.run == run.path
 
 
-def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, runs_dir, window, find):
-    # The window's own folder: one that was there before it opened.
+@pytest.fixture
+def interrupted(runs_dir: Path) -> RunDirectory:
+    """A run that was killed before the window opened."""
     run = train_before(runs_dir)
     (run.path / "ending.json").unlink()
-    window._looked_for_interrupted = False
-    window.hide()
-    window.show()
+    return run
+
+
+def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, window):
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=20_000)
     assert "One run was interrupted" in window.banner.text
 

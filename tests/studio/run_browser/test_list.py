@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
 
@@ -177,15 +178,19 @@ def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     assert found.gone == {runs[2].path}
 
 
-def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(runs_dir) -> None:
+def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(root, runs_dir) -> None:
     run = make_run(runs_dir, stopped=None)
-    held = RunLock(run.path)
+    with RunLock(run.path):
+        record = (run.path / "lock.json").read_bytes()
+    # As the system does for a process that is killed: the lock goes, its record stays.
+    (run.path / "lock.json").write_bytes(record)
+    held = FileLock(run.path / "lock")
     held.acquire()
     said: list[Found] = []
     scan(runs_dir, {}, said.append, lambda: False)
     known = {row.path: row for row in said[-1].rows}
-    # As the system does for a process that is killed: the lock goes, its record stays.
-    held._lock.release()
+    assert next(iter(known.values())).summary.state == "running"
+    held.release()
     scan(runs_dir, known, said.append, lambda: False)
     (row,) = said[-1].rows
     assert row.summary is not None

@@ -98,7 +98,7 @@ def test_what_is_installed_is_listed_by_group_with_what_it_is_like(picker):
 
 
 def test_what_is_not_installed_is_greyed_and_says_how_to_get_it(monkeypatch, qtbot):
-    monkeypatch.setattr(catalogue, "_importable", lambda module: module != "mujoco")
+    monkeypatch.setattr(catalogue, "is_importable", lambda module: module != "mujoco")
     picker = EnvPicker()
     qtbot.addWidget(picker)
     assert rows(picker)["Ant-v5"] == ("Not installed: pip install 'gymnasium[mujoco]'", False)

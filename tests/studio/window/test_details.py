@@ -111,7 +111,7 @@ def open_run(qtbot, window, run) -> None:
     window.show_runs()
     qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
     window.runs.view.choose([run.path.absolute()], run.path.absolute())
-    window.runs.run_actions._open()
+    window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path.absolute()))
     qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
 
 
@@ -130,7 +130,7 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
         assert title.text() == f"Pendulum-v1  ·  {shown}"
 
 
-def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> None:
+def test_reading_a_run_does_not_widen_the_window(qtbot, window, find, runs_dir) -> None:
     window.show_runs()
     before = window.minimumSizeHint().width()
     for seed in range(12):
@@ -140,8 +140,8 @@ def test_reading_a_run_does_not_widen_the_window(qtbot, window, runs_dir) -> Non
     window.runs.run_actions.reading_changed.emit(True)
     for _ in range(3):
         QApplication.processEvents()
-    assert window.runs._reading.isVisible()
-    assert window.runs._count.shown == "12 of 12 runs"
+    assert find("runs_reading").isVisible()
+    assert find("runs_count").shown == "12 of 12 runs"
     assert window.minimumSizeHint().width() == before
 
 

@@ -4,7 +4,6 @@ import csv
 import sys
 from dataclasses import fields as dataclass_fields
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_duration
 from studio.live.panel import LivePanel
-from studio.session.series import CAPACITY, Series
 from studio.widgets.setting_fields import NumberBox, from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.protocol.events import Tuned
@@ -142,70 +140,6 @@ def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
     again = build_window(tmp_path / "runs")
     assert (again.palette().window().color().lightness() < 128) == (after < 128)
     again.close()
-
-
-@given(st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=2000))
-def test_a_thinned_curve_keeps_the_extremes_and_the_order(values):
-    series = Series(("x", "y"))
-    series.append(np.column_stack((np.arange(len(values)), values)))
-    x, y = series.curve("y", -np.inf, np.inf, 100)
-    known = [v for v in values if np.isfinite(v)]
-    assert len(x) == len(y) <= 110
-    assert np.all(np.diff(x) > 0)
-    if known:
-        assert y.min() == min(known)
-        assert y.max() == max(known)
-    assert all(values[int(i)] == v for i, v in zip(x, y, strict=True))
-
-
-def test_a_zoomed_curve_runs_to_both_edges_of_the_view():
-    series = Series(("x", "y"))
-    series.append([(i * 10, i) for i in range(100)])
-    x, _ = series.curve("y", 105, 195, 1000)
-    assert x[0] == 100
-    assert x[-1] == 200
-
-
-def test_rows_appended_one_by_one_or_at_once_are_the_same():
-    one, many = Series(("x", "y")), Series(("x", "y"))
-    rows = [(i, i * i) for i in range(1000)]
-    for row in rows:
-        one.append(row)
-    many.append(rows)
-    assert np.array_equal(one.rows(), many.rows())
-    assert one.nearest(10.4) == 10
-
-
-@given(
-    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=500),
-    st.integers(1, 70),
-)
-def test_a_series_beyond_its_capacity_keeps_the_extremes_of_all_it_was_given(values, piece):
-    series = Series(("x", "y"), capacity=16)
-    rows = np.column_stack((np.arange(len(values)), values))
-    for begin in range(0, len(values), piece):
-        series.append(rows[begin : begin + piece])
-    assert len(series) <= 16
-    # The last few wait until their cell is full.
-    whole = len(values) // series.rows_each * series.rows_each
-    assert len(series) == whole // series.rows_each
-    known = [v for v in values[:whole] if np.isfinite(v)]
-    _, y = series.curve("y", -np.inf, np.inf, 1000)
-    if known:
-        assert (y.min(), y.max()) == (min(known), max(known))
-    assert list(series.column("x")) == list(range(series.rows_each - 1, whole, series.rows_each))
-
-
-def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():
-    series = Series(("x", "y"))
-    for begin in range(0, 1_000_000, 50_000):
-        x = np.arange(begin, begin + 50_000)
-        series.append(np.column_stack((x, np.sin(x / 1e5))))
-    assert len(series) <= CAPACITY
-    assert series._cells.nbytes <= 3 * 2 * 8 * CAPACITY
-    assert series.rows_each == 16
-    mean = np.sin(np.arange(1_000_000) / 1e5).reshape(-1, 16).mean(axis=1)
-    np.testing.assert_allclose(series.column("y"), mean, atol=1e-9)
 
 
 def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtbot):

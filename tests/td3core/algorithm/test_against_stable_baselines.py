@@ -13,6 +13,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import RunConfig, Tunables
 from tests.td3core.algorithm.autograd_td3 import gradients
+from tests.td3core.helpers import FusedTD3, new_agent
 
 OBS, ACT, SIZE = 3, 1, 64
 TIGHT = {"rtol": 1e-5, "atol": 1e-7}
@@ -26,8 +27,8 @@ class Drawn:
         self._noise = noise
 
     def standard_normal(self, shape, dtype):
-        assert tuple(shape) == self._noise.shape
-        return self._noise.astype(dtype)
+        assert tuple(shape)[-2:] == self._noise.shape
+        return self._noise.astype(dtype).reshape(shape)
 
 
 def make_pair(activation: str, policy_delay: int) -> tuple[TD3, PeerTD3]:
@@ -41,7 +42,7 @@ def make_pair(activation: str, policy_delay: int) -> tuple[TD3, PeerTD3]:
         actor_activation=activation,
         critic_activation=activation,
     )
-    ours = TD3(config, tunables, OBS, ACT)
+    ours = new_agent(config, tunables, OBS, ACT)
     peer = PeerTD3(
         "MlpPolicy",
         gym.make("Pendulum-v1"),
@@ -94,6 +95,8 @@ def update_both(ours: TD3, peer: PeerTD3, monkeypatch: pytest.MonkeyPatch) -> di
     torch.manual_seed(7)
     noise = torch.zeros(SIZE, ACT).normal_(0.0, 1.0).numpy()
     monkeypatch.setattr(ours, "_smoothing", Drawn(noise))
+    if isinstance(ours, FusedTD3):
+        ours.use_fused()
     parts = {name: torch.from_numpy(part) for name, part in batch._asdict().items()}
     sample = ReplayBufferSamples(
         observations=parts["obs"],

@@ -7,10 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.algorithm.td3 import TD3
 from td3core.randomness import Purpose, generator
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3, draw, gradients
-from tests.td3core.helpers import batch, tiny
+from tests.td3core.helpers import batch, new_agent, tiny
 
 WIDTHS = st.lists(st.integers(1, 40), max_size=4).map(tuple)
 ACTIVATION = st.sampled_from(["relu", "tanh"])
@@ -43,7 +42,7 @@ def test_gradients_and_networks_equal_those_of_autograd_for_any_shape(
     obs_dim: int, act_dim: int, count: int, seed: int, **values: Any
 ) -> None:
     config, tunables = tiny(seed=seed, tau=0.1, **values)
-    agent = TD3(config, tunables, obs_dim, act_dim)
+    agent = new_agent(config, tunables, obs_dim, act_dim)
     reference = AutogradTD3(agent.state(), config, tunables)
     smoothing = generator(seed, Purpose.SMOOTHING)
     for number in range(2):
@@ -65,7 +64,7 @@ def test_gradients_and_networks_equal_those_of_autograd_for_any_shape(
 
 def test_a_batch_of_another_size_is_taken_as_it_comes() -> None:
     config, tunables = tiny(seed=1)
-    agent = TD3(config, tunables, 3, 2)
+    agent = new_agent(config, tunables, 3, 2)
     reference = AutogradTD3(agent.state(), config, tunables)
     smoothing = generator(1, Purpose.SMOOTHING)
     for count in (8, 3, 64, 8):

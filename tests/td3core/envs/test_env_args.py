@@ -8,6 +8,8 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from td3core import checkpoint
 from td3core.cli import app
@@ -19,7 +21,7 @@ from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.events import Ended, Warned
 from td3core.runs.directory import RunDirectory
 from tests.td3core.cli.test_commands import last_line, small
-from tests.td3core.helpers import finish, make_agent, make_header, refusal
+from tests.td3core.helpers import finish, make_agent, make_header, refusal, write_checkpoint
 from tests.td3core.helpers import run as play
 
 HILLS = """
@@ -221,12 +223,14 @@ def test_a_checkpoint_with_arguments_that_are_none_is_refused(tmp_path: Path) ->
 
 
 def test_a_checkpoint_from_before_there_were_arguments_opens(tmp_path: Path) -> None:
-    header = make_header(tmp_path / "a.safetensors")
-    meaning = checkpoint.format._meaning(header)
+    path = write_checkpoint(tmp_path / "a.safetensors")
+    with safe_open(path, framework="numpy") as file:
+        meaning = json.loads(file.metadata()["td3_studio"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    known = checkpoint.read_header(path).env.choice
     del meaning["env"]["args"], meaning["config"]["env_args"], meaning["config"]["env_check"]
-    metadata = {"td3_studio": json.dumps(meaning)}
-    found = checkpoint.format._header(tmp_path / "a.safetensors", metadata)
-    assert found.env.choice == EnvChoice(header.env.env_id)
+    save_file(tensors, path, metadata={"td3_studio": checkpoint.sealed(meaning, tensors)})
+    assert checkpoint.load(path).header.env.choice == EnvChoice(known.env_id)
 
 
 def test_the_same_agent_does_otherwise_in_an_environment_made_otherwise() -> None:

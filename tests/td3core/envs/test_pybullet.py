@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import av
 import pytest
@@ -32,7 +33,7 @@ needs_pybullet = pytest.mark.skipif(
 @pytest.fixture
 def without_pybullet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look like a machine that has none."""
-    monkeypatch.setattr(catalogue, "_importable", lambda module: "pybullet" not in module)
+    monkeypatch.setattr(catalogue, "is_importable", lambda module: "pybullet" not in module)
     for name in ("pybullet", "pybullet_envs_gymnasium"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "pybullet_envs_gymnasium")
@@ -58,7 +59,10 @@ def test_without_the_extra_its_name_is_said(without_pybullet: None) -> None:
 def test_without_the_extra_the_doctor_says_how_to_get_it(
     without_pybullet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.cli.doctor._renders", lambda env_id: None)
+    # The doctor's own look at the graphics needs none of the environments.
+    monkeypatch.setattr(
+        "td3core.cli.doctor.subprocess.run", lambda command, **_: CompletedProcess(command, 0)
+    )
     found = next(f for f in examine() if f is not None and f.what == "PyBullet")
     assert found.value == "not installed (optional); pip install 'pybullet_envs_gymnasium'"
     assert found.ok is None

@@ -13,9 +13,9 @@ from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 from tests.td3core.helpers import batch, make_agent, tiny
 
 
-def actor_of(agent: TD3, obs: Any) -> Any:
-    """What torch makes of the actor's weights."""
-    config = agent._config
+def actor_of(agent: TD3, obs: Any, **values: Any) -> Any:
+    """What torch makes of the actor's weights; ``values`` are the settings of the agent."""
+    config, _ = tiny(**values)
     reference = AutogradTD3(agent.state(), config, agent.tunables)
     with torch.no_grad():
         return reference.act("actor", torch.from_numpy(obs)[None])[0].numpy()
@@ -24,10 +24,11 @@ def actor_of(agent: TD3, obs: Any) -> Any:
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("hidden", [(), (8,), (64, 64), (400, 300)])
 def test_the_policy_acts_as_the_actor_network_does(activation: str, hidden: Any) -> None:
-    agent = make_agent(actor_activation=activation, actor_hidden=hidden)
+    values = {"actor_activation": activation, "actor_hidden": hidden}
+    agent = make_agent(**values)
     policy = agent.policy()
     for obs in batch(50).obs:
-        expected = actor_of(agent, obs)
+        expected = actor_of(agent, obs, **values)
         found = policy(obs)
         assert found.shape == (2,)
         assert found.dtype == np.float32

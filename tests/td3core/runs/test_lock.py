@@ -130,3 +130,43 @@ def test_releasing_twice_does_no_harm(tmp_path: Path) -> None:
     lock.release()
     lock.release()
     assert holder(tmp_path) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+@pytest.mark.parametrize("deleted", [("lock",), ("lock", "lock.json")], ids="+".join)
+def test_a_deleted_lock_lets_no_second_writer_in_while_the_first_lives(
+    root: Path, tmp_path: Path, deleted: tuple[str, ...]
+) -> None:
+    with another_process(root, tmp_path) as other:
+        for name in deleted:
+            (tmp_path / name).unlink()
+        assert holder(tmp_path) is not None
+        with pytest.raises(RequestError, match="is locked by a living process"):
+            RunLock(tmp_path).acquire()
+        # Asking again changes nothing: a refused lock leaves no new file that is free.
+        with pytest.raises(RequestError, match="is locked by a living process"):
+            RunLock(tmp_path).acquire()
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        with RunLock(tmp_path):
+            assert holder(tmp_path) is not None
+    assert holder(tmp_path) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+def test_two_locks_of_one_process_exclude_each_other_without_the_file(tmp_path: Path) -> None:
+    with RunLock(tmp_path):
+        (tmp_path / "lock").unlink()
+        with pytest.raises(RequestError, match="is locked by a living process"):
+            RunLock(tmp_path).acquire()
+    with RunLock(tmp_path):
+        pass
+
+
+def test_where_folders_cannot_be_locked_the_file_still_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.runs.lock.fcntl", None)
+    with RunLock(tmp_path), pytest.raises(RequestError, match=f"pid {os.getpid()}"):
+        RunLock(tmp_path).acquire()
+    assert holder(tmp_path) is None

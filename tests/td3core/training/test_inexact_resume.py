@@ -85,7 +85,7 @@ def test_an_environment_that_fails_on_its_way_back_begins_a_new_episode(
     failures: list[int] = []
 
     def fail(step: int) -> None:
-        if step == 55 and not failures:
+        if step == 51 and not failures:
             failures.append(step)
             raise OSError("the cable came loose")
 

@@ -1,0 +1,152 @@
+"""Reading and extending regular files only, and no more of them than is sensible.
+
+A folder may come from anyone. A named pipe there would block its reader for ever, a device never
+end, a file of gigabytes fill the memory; and what is written through a link lands in another file.
+"""
+
+import errno
+import io
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LARGEST_RECORD = 256 * 1024
+"""Bytes of the largest small record (settings, labels, presets) that is read."""
+
+_MOST_KEY_PARTS = 16
+# Python's parser takes quadratic time for a key of many parts. Every repetition is possessive and
+# begins at the start of a word, so that the search is linear.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_KEY_PARTS}}}")
+
+# What a platform lacks costs nothing.
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a regular file for reading; a link to one will do.
+
+    Raises:
+        OSError: it cannot be opened, or is something else, such as a named pipe or a device.
+    """
+    # Before it is opened: opening alone may act on a device.
+    _require_regular(path, path.stat())
+    handle = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
+    try:
+        _require_regular(path, os.fstat(handle))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
+    """Open a file for unbuffered writing, or create it; never through a symbolic link.
+
+    Args:
+        path: The file.
+        flags: Of ``os.open``, such as ``os.O_RDWR``.
+        mode: Of ``open``, to match.
+
+    Raises:
+        OSError: it cannot be opened, or is a link or no regular file.
+    """
+    require_own(path)
+    flags |= os.O_CREAT | _NO_LINK | _NONBLOCK | _BINARY
+    handle = os.open(path, flags, 0o666)
+    try:
+        _require_regular(path, os.fstat(handle))
+        file: BinaryIO = os.fdopen(handle, mode, buffering=0)  # type: ignore[assignment]
+    except BaseException:
+        os.close(handle)
+        raise
+    return file
+
+
+def require_own(path: Path, *, folder: bool = False) -> None:
+    """Refuse what leads out of its folder, or is not a regular file (or ``folder``).
+
+    Raises:
+        OSError: it is a symbolic link or something special; nothing there is fine.
+    """
+    try:
+        about = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(about.st_mode):
+        raise OSError(errno.ELOOP, f"{path.name} is a symbolic link", str(path))
+    if folder and not stat.S_ISDIR(about.st_mode):
+        raise OSError(errno.ENOTDIR, f"{path.name} is not a folder", str(path))
+    if not folder:
+        _require_regular(path, about)
+
+
+def exists(path: Path) -> bool:
+    """Return whether there is such a file or folder; what cannot be looked at is not there."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def glob(folder: Path, pattern: str) -> list[Path]:
+    """Return the files and folders of that pattern; none if the folder cannot be looked into."""
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether there is a regular file, or a link to one."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, largest: int | None = LARGEST_RECORD) -> bytes:
+    """Return the contents of a regular file; None sets no limit.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger than ``largest`` bytes.
+    """
+    with open_regular(path) as file:
+        # Its size may be unknown or change: what counts is what comes.
+        data = file.read(None if largest is None else largest + 1)
+    if largest is not None and len(data) > largest:
+        raise OSError(errno.EFBIG, f"{path.name} is larger than {largest // 1024} KiB", str(path))
+    return data
+
+
+def read_text(path: Path, largest: int | None = LARGEST_RECORD, errors: str = "strict") -> str:
+    """Return the contents of a regular text file.
+
+    Raises:
+        OSError: as :func:`read_bytes`.
+        UnicodeDecodeError: it is not UTF-8 and ``errors`` is ``strict``.
+    """
+    return read_bytes(path, largest).decode("utf-8", errors).replace("\r\n", "\n")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML, in a time that grows with its length only.
+
+    Raises:
+        ValueError: it is not TOML, or has a key of very many parts.
+        RecursionError: it is nested too deeply.
+    """
+    if _LONG_KEY.search(text):
+        raise ValueError(f"a key has more than {_MOST_KEY_PARTS} parts")
+    return tomllib.loads(text)
+
+
+def _require_regular(path: Path, about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, f"{path.name} is not a regular file", str(path))

@@ -1,0 +1,36 @@
+"""Everything that holds of an update holds of both implementations."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from td3core.algorithm import fused
+from tests.td3core.helpers import ENGINES, engine
+
+_BOTH = (
+    "test_td3.py",
+    "test_td3_reference.py",
+    "test_gradients.py",
+    "test_against_stable_baselines.py",
+)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run these files with torch and with the compiled update."""
+    if metafunc.definition.path.name in _BOTH:
+        metafunc.fixturenames.append("_engine")
+        metafunc.parametrize("_engine", list(ENGINES), indirect=True)
+
+
+@pytest.fixture(scope="session")
+def kernel() -> None:
+    """The compiled update, loaded; the first time ever it is compiled, which takes a while."""
+    fused.load()
+
+
+@pytest.fixture
+def _engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param != "torch":
+        request.getfixturevalue("kernel")
+    with engine(request.param):
+        yield

@@ -1,0 +1,82 @@
+"""Runs whose updates are compiled: recorded, repeatable, and resumed with the same digits."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core import checkpoint
+from td3core.algorithm import engine, fused
+from td3core.protocol.events import Ended, Started, Warned
+from tests.support.lives import differences
+from tests.td3core.helpers import finish, run, same, tensors
+from tests.td3core.training.resuming import go_on, stopped
+
+VALUES: dict[str, Any] = {"steps": 120, "eval_interval": 40, "checkpoint_interval": 40}
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    fused.load()
+    monkeypatch.setattr(fused, "is_ready", lambda: True)
+    monkeypatch.setattr(engine, "choose", lambda *_: engine.NUMBA)
+
+
+def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> None:
+    outcome, told = run(runs_dir, **VALUES)
+    assert isinstance(outcome, Ended)
+    assert told.all(Started)[0].products == engine.NUMBA
+    assert outcome.last_checkpoint is not None
+    assert checkpoint.read_header(outcome.last_checkpoint).numerics["products"] == engine.NUMBA
+    assert outcome.updates == 100
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"num_envs": 3, "updates_per_step": 2},
+        {"normalize_observations": True},
+        {"twin_critics": False, "policy_delay": 3, "lr_final": 0.1},
+    ],
+    ids=str,
+)
+def test_a_resumed_run_is_the_one_that_was_never_interrupted(
+    runs_dir: Path, values: dict[str, Any]
+) -> None:
+    straight = finish(runs_dir / "straight", **VALUES | values)
+    ended = stopped(runs_dir / "broken", 66, **VALUES | values)
+    outcome, told = go_on(ended.run)
+    assert isinstance(outcome, Ended)
+    assert told.all(Warned) == []
+    assert differences(straight.run, outcome.run) == []
+
+
+def test_the_same_seed_gives_the_same_run(runs_dir: Path) -> None:
+    one, other = (finish(runs_dir / name, **VALUES) for name in ("one", "other"))
+    assert same(tensors(one.last_checkpoint), tensors(other.last_checkpoint))
+
+
+def test_torch_and_the_compiled_update_take_the_same_course(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = tensors(finish(runs_dir / "compiled", **VALUES).last_checkpoint)
+    monkeypatch.setattr(engine, "choose", lambda *_: "MKL")
+    plain = tensors(finish(runs_dir / "plain", **VALUES).last_checkpoint)
+    assert compiled.keys() == plain.keys()
+    assert not same(compiled, plain)
+    for name, array in compiled.items():
+        if name.startswith(("actor.", "critic1.", "critic2.")):
+            assert abs(array - plain[name]).max() < 1e-4, name
+
+
+def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = stopped(runs_dir, 66, **VALUES)
+    monkeypatch.setattr(fused, "is_ready", lambda: False)
+    monkeypatch.setattr(engine, "choose", lambda *_: "MKL")
+    outcome, told = go_on(ended.run)
+    assert isinstance(outcome, Ended)
+    assert ["compiled update is not available" in w.message for w in told.all(Warned)] == [True]
+    assert told.all(Started)[0].products == "MKL"

@@ -1,0 +1,178 @@
+"""A run whose folder is deleted or moved while it trains: a whole run is written again."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core import checkpoint
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Failed, Saved, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_table
+from tests.support.scripted import Script
+from tests.td3core.helpers import finish, run, same, tensors, tiny
+from tests.td3core.training.resuming import VALUES, go_on, go_on_well, refused, stopped
+
+TABLES = ("episodes", "training", "evaluations")
+
+
+def delete(path: Path) -> None:
+    shutil.rmtree(path)
+
+
+def move(path: Path) -> None:
+    path.rename(path.parent.parent / "moved")
+
+
+def losing(runs_dir: Path, at: int, lose: Callable[[Path], None]) -> Control:
+    """Return a control with which the run's folder is lost after a step."""
+    control = Control()
+
+    def lose_at_step(env_steps: int) -> None:
+        if env_steps == at:
+            lose(next(runs_dir.iterdir()))
+
+    control.boundary_hook = lose_at_step
+    return control
+
+
+@pytest.fixture(autouse=True)
+def reports_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
+
+
+@pytest.mark.parametrize("lose", [delete, move])
+@pytest.mark.parametrize("at", [5, 45, 96])
+def test_a_run_that_loses_its_folder_ends_with_a_whole_one(
+    runs_dir: Path, lose: Callable[[Path], None], at: int
+) -> None:
+    straight = finish(runs_dir.parent / "straight", **VALUES)
+    outcome, told = run(runs_dir, control=losing(runs_dir, at, lose), **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    said = [event.message for event in told.all(Warned)]
+    assert len(said) == 1, said
+    assert "deleted or moved" in said[0]
+    assert same(tensors(straight.last_checkpoint), tensors(outcome.last_checkpoint))
+    again = RunDirectory.open(outcome.run)
+    assert again.ending() is not None
+    for name in TABLES:
+        columns = (straight.run / f"{name}.csv").read_text().splitlines()[0]
+        assert (outcome.run / f"{name}.csv").read_text().splitlines()[0] == columns
+    assert read_table(outcome.run / "evaluations.csv")[-1]["env_steps"] == "97"
+    assert outcome.best_checkpoint is not None
+    evaluation = checkpoint.read_header(outcome.best_checkpoint).evaluation
+    assert evaluation is not None
+    assert evaluation.mean == outcome.best_eval_return
+    # With its replay buffer: it resumes without a word.
+    go_on_well(outcome.run, steps=120)
+
+
+def test_a_killed_run_that_lost_its_folder_is_resumed_from_the_new_one(
+    runs_dir: Path, scripted: Any
+) -> None:
+    copies = runs_dir.parent / "copies"
+
+    def on_step(step: int) -> None:
+        (folder,) = runs_dir.iterdir()
+        if step == 45:
+            delete(folder)
+        if step == 52:
+            shutil.copytree(runs_dir, copies)
+
+    run(runs_dir, scripted(Script(on_step=on_step)), **VALUES | {"checkpoint_interval": 0})
+    (killed,) = copies.iterdir()
+    # It was saved anew as soon as that was noticed, not only at the next checkpoint.
+    assert RunDirectory.open(killed).last.exists()
+
+
+def test_the_journal_is_written_again(runs_dir: Path, scripted: Any) -> None:
+    control = Control()
+    _, new = tiny(tau=0.5)
+
+    def on_step(step: int) -> None:
+        if step == 25:
+            control.tune(new)
+        if step == 45:
+            delete(next(runs_dir.iterdir()))
+
+    outcome, _ = run(runs_dir, scripted(Script(on_step=on_step)), control=control, **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    (entry,) = RunDirectory.open(outcome.run).journal()
+    assert (entry["step"], entry["field"], entry["new"]) == (25, "tau", 0.5)
+
+
+def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir: Path) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    before = RunDirectory.open(ended.run)
+    control = Control()
+    lost: list[int] = []
+
+    def hook(env_steps: int) -> None:
+        if env_steps == 70 and not lost:
+            lost.append(env_steps)
+            delete(ended.run)
+
+    control.boundary_hook = hook
+    outcome, _ = go_on(ended.run, control=control, steps=110)
+    assert isinstance(outcome, Ended), outcome
+    after = RunDirectory.open(outcome.run)
+    assert (after.created, after.config.steps) == (before.created, 110)
+    assert [entry["event"] for entry in after.journal()] == ["stop", "resume"]
+
+
+def test_a_folder_lost_after_the_last_save_is_saved_again(runs_dir: Path) -> None:
+    lost: list[int] = []
+
+    def react(event: Any) -> None:
+        if isinstance(event, Saved) and event.path.stem == "last" and not lost:
+            lost.append(event.env_steps)
+            delete(next(runs_dir.iterdir()))
+
+    outcome, _ = run(runs_dir, react=react, **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    assert lost == [97]
+    assert outcome.last_checkpoint is not None
+    assert outcome.best_checkpoint is not None
+    go_on_well(outcome.run, steps=120)
+
+
+@pytest.mark.parametrize("name", [*(f"{name}.csv" for name in TABLES), "replay.f32"])
+def test_a_file_that_is_deleted_is_begun_again(runs_dir: Path, name: str) -> None:
+    control = losing(runs_dir, 45, lambda path: (path / name).unlink(missing_ok=True))
+    outcome, _ = run(runs_dir, control=control, **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    if name.endswith(".csv"):
+        assert (outcome.run / name).read_text().startswith(("episode,", "env_steps,"))
+        assert read_table(outcome.run / name)
+    go_on_well(outcome.run, steps=120)
+
+
+def test_a_folder_that_cannot_be_written_again_fails_the_run(runs_dir: Path) -> None:
+    def block(path: Path) -> None:
+        delete(path)
+        path.write_text("in the way")
+
+    outcome, _ = run(runs_dir, control=losing(runs_dir, 45, block), **VALUES)
+    assert isinstance(outcome, Failed)
+    assert "could not be saved" in outcome.message
+    assert outcome.last_checkpoint is None
+
+
+def test_a_folder_that_was_written_again_is_locked(runs_dir: Path) -> None:
+    refusals: list[str] = []
+    control = losing(runs_dir, 45, delete)
+    lose = control.boundary_hook
+    assert lose is not None
+
+    def hook(env_steps: int) -> None:
+        lose(env_steps)
+        if env_steps == 60:
+            refusals.append(refused(next(runs_dir.iterdir())))
+
+    control.boundary_hook = hook
+    outcome, _ = run(runs_dir, control=control, **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    assert "is locked by a living process" in refusals[0]
