@@ -18,9 +18,9 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0].split("=")[0] == "--runs-dir":
         return _open_window(arguments)
-    from td3core.cli.app import main as run_command
+    from td3core.cli.app import run_program
 
-    return run_command(arguments)
+    return run_program(arguments)
 
 
 def _open_window(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ if __name__ == "__main__":
     # Before anything else is imported.
     drop_current_folder()
 
-from td3core.cli.app import main
+from td3core.cli.app import run_program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_program())

@@ -18,7 +18,7 @@ class CliProcess(QObject):
     answered = Signal(object)
     """The object that the command printed with ``--json``."""
     refused = Signal(str)
-    """The last line of its standard error where it printed no object; perhaps empty."""
+    """The error it printed; the last line of its standard error if it printed no object."""
     not_started = Signal(str)
     """Why there is no process."""
     progressed = Signal(str)
@@ -89,10 +89,12 @@ class CliProcess(QObject):
         self._on_progress()
         found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
-        if found is not None:
-            self.answered.emit(found)
-        else:
+        if found is None:
             self.refused.emit(last.removeprefix("td3-studio: "))
+        elif "error" in found:
+            self.refused.emit(found["error"])
+        else:
+            self.answered.emit(found)
 
 
 def _text(data: Any) -> str:

@@ -1,5 +1,7 @@
 """The commands that use a saved agent: eval, replay and export."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,10 +9,12 @@ import typer
 
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir
 from td3core.cli.paths import find_checkpoint, require_writable_name
-from td3core.cli.terminal import log, print_json, print_result
+from td3core.cli.terminal import Answer, log, print_result
+from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
+    from td3core.checkpoint import Checkpoint
     from td3core.evaluation.result import EvaluationResult
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
@@ -23,16 +27,17 @@ def evaluate_command(
     seed: Seed = 0,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Evaluate a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
     from td3core.evaluation.evaluate import evaluate
 
-    found = files.load(find_checkpoint(checkpoint, runs_dir))
-    result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
+    path = find_checkpoint(checkpoint, runs_dir)
+    found = files.load(path)
+    with _environment_of(found, path):
+        result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
     assert result is not None
-    _print_evaluation(result, found.header.env.reward_threshold, as_json)
-    return 0
+    return _evaluation(result, found.header.env.reward_threshold, as_json)
 
 
 def replay_command(
@@ -43,19 +48,20 @@ def replay_command(
     force: Force = False,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
     from td3core.exporters.video import record
 
     require_writable_name(video, overwrite=force)
     video = video.absolute()
-    found = files.load(find_checkpoint(checkpoint, runs_dir))
-    result = record(found, video, episodes=episodes, seed=seed)
+    path = find_checkpoint(checkpoint, runs_dir)
+    found = files.load(path)
+    with _environment_of(found, path):
+        result = record(found, video, episodes=episodes, seed=seed)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
     log(f"{frames} frames written to {video}")
-    _print_evaluation(result, threshold, as_json, video=str(video), frames=frames)
-    return 0
+    return _evaluation(result, threshold, as_json, video=str(video), frames=frames)
 
 
 def export_command(
@@ -67,14 +73,14 @@ def export_command(
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,
-) -> int:
+) -> Answer:
     """Write a saved agent in another format."""
     require_writable_name(to, overwrite=force)
     to = to.absolute()
     exporter = find_exporter(to, format_name)
     exporter.export(find_checkpoint(checkpoint, runs_dir), to)
     log(f"Exported as {exporter.name} to {to}")
-    return 0
+    return Answer()
 
 
 def export_help() -> str:
@@ -84,15 +90,43 @@ def export_help() -> str:
     return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
 
 
-def _print_evaluation(
+@contextmanager
+def _environment_of(agent: "Checkpoint", path: Path) -> Iterator[None]:
+    """Check that the environment still suits the agent, then name it in what it raises.
+
+    Raises:
+        RequestError: its sizes or bounds are not those the agent was trained with.
+        RunError: it raised an exception.
+    """
+    from td3core.envs.make import check_env
+    from td3core.runs.resumption import require_same_spaces
+
+    choice = agent.header.config.choice
+    require_same_spaces(agent.header.env, check_env(choice), path)
+    try:
+        yield
+    except MessageError:
+        raise
+    except BaseException as problem:
+        require_no_interrupt(problem)
+        raise RunError(
+            "The environment {env_id} raised {error}: {reason}.",
+            env_id=choice.env_id,
+            error=type(problem).__name__,
+            reason=reason_of(problem).rstrip("."),
+        ) from problem
+
+
+def _evaluation(
     result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
-) -> None:
+) -> Answer:
+    """Return the answer of a command that evaluated; print it unless ``as_json``."""
     success, episodes = result.success(threshold), len(result.returns)
-    if as_json:
-        found = {"returns": result.returns, "mean": result.mean, "std": result.std}
-        found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
-        found |= {"success": success, "reward_threshold": threshold}
-        print_json(found | more)
-        return
-    reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
-    print_result(f"return {result.mean:.2f} ± {result.std:.2f} over {episodes} episodes{reached}")
+    if not as_json:
+        reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
+        mean, std = result.mean, result.std
+        print_result(f"return {mean:.2f} ± {std:.2f} over {episodes} episodes{reached}")
+    found = {"returns": result.returns, "mean": result.mean, "std": result.std}
+    found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
+    found |= {"success": success, "reward_threshold": threshold}
+    return Answer(result=found | more)

@@ -1,6 +1,8 @@
 """The program without its window: one command line, its commands and its exit statuses."""
 
+import contextlib
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -10,11 +12,12 @@ from rich.markup import escape
 from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
 from td3core.cli.check import check_command
+from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
-from td3core.cli.terminal import log, print_result, printable
+from td3core.cli.terminal import Answer, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
-from td3core.errors import RequestError, reason_of
+from td3core.errors import RequestError, RunError, brief, reason_of
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
@@ -36,9 +39,14 @@ app.command(name="check")(check_command)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
+    as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
     with tolerant_output() as (out, _):
-        status = _status(arguments)
+        with stdout_to_stderr() if as_json else contextlib.nullcontext():
+            answer = _answer(arguments)
+        if as_json:
+            print_json(answer)
         out.flush()
+        status = answer.status
         if isinstance(out.failure, OSError) and sys.__stdout__ is not None:
             reason = out.failure.strerror or out.failure
             log(f"td3-studio: Standard output cannot be written: {reason}.")
@@ -46,28 +54,56 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def _status(arguments: list[str] | None) -> int:
+def run_program(arguments: list[str] | None = None) -> int:
+    """Run one command as the last act of this process; return the exit status.
+
+    What code of an environment prints while the process exits does not follow the result.
+    """
+    status = main(arguments)
+    close_stdout()
+    return status
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Return whether ``--json`` is among the options; it must work where they cannot be parsed."""
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options
+
+
+def _answer(arguments: list[str] | None) -> Answer:
+    """Run a command; whatever it raises becomes a sentence."""
     try:
-        status = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
+        answer = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except RequestError as problem:
-        return _refuse(str(problem))
-    except KeyboardInterrupt:
-        log("Interrupted.")
-        return INTERRUPTED
+        return _error(str(problem), WRONG_REQUEST)
+    except RunError as problem:
+        return _error(str(problem), FAILED)
+    except OSError as problem:
+        # Such as a path that is too long, or in a folder that may not be read.
+        where = f"{brief(problem.filename)} cannot be used" if problem.filename else "Failed"
+        return _error(f"{where}: {problem.strerror or reason_of(problem)}.", WRONG_REQUEST)
     except SystemExit as problem:
         # No command exits like this; code of the environment has.
-        log(f"td3-studio: An environment ended the program: {reason_of(problem)}.")
-        return FAILED
-    except Exception as problem:
+        return _error(f"An environment ended the program: {reason_of(problem)}.", FAILED)
+    except BaseException as problem:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
-        if not hasattr(problem, "format_message"):
-            raise
-        return _refuse(problem.format_message())
-    return status if isinstance(status, int) else 0
+        if hasattr(problem, "format_message"):
+            return _error(problem.format_message(), WRONG_REQUEST)
+        # A fault of this program: whoever reports it needs to know where it is.
+        log(traceback.format_exc(), style="dim")
+        # Typer makes an Abort of the end of standard input.
+        cause = problem.__cause__ or problem
+        return _error(f"Unexpected {type(cause).__name__}: {reason_of(cause)}.", FAILED)
+    if answer == INTERRUPTED:
+        # Typer's status for Ctrl-C.
+        log("Interrupted.")
+        return Answer(status=INTERRUPTED, error="Interrupted.")
+    # Help and version have no answer of their own.
+    return answer if isinstance(answer, Answer) else Answer()
 
 
 @app.command()
-def doctor() -> int:
+def doctor() -> Answer:
     """Show versions, devices and renderers, what is missing and how to get it."""
     from td3core.cli.doctor import examine
 
@@ -75,7 +111,7 @@ def doctor() -> int:
     for finding in examine():
         mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
         out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
-    return 0
+    return Answer()
 
 
 @app.callback(invoke_without_command=True)
@@ -88,6 +124,6 @@ def version_option(
         raise typer.Exit
 
 
-def _refuse(sentence: str) -> int:
+def _error(sentence: str, status: int) -> Answer:
     print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
-    return WRONG_REQUEST
+    return Answer(status=status, error=sentence)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from td3core.cli.options import AsJson, EnvModule, EnvName
-from td3core.cli.terminal import print_json
+from td3core.cli.terminal import Answer
 from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
@@ -26,7 +26,7 @@ def check_command(
         bool, typer.Option("--quick", help="Run only the checks made before training.")
     ] = False,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Check an environment: sizes, values, repeatability, episode ends. Status 1 on an error."""
     from td3core.config.env_choice import EnvChoice
     from td3core.envs.check.examine import examine
@@ -40,11 +40,9 @@ def check_command(
         )
     name = f"{env_module}:{env}" if env_module else env
     report = examine(EnvChoice(name, args), thorough=not quick)
-    if as_json:
-        print_json(_as_dict(report))
-    else:
+    if not as_json:
         _show(report)
-    return 1 if report.count(Level.ERROR) else 0
+    return Answer(status=1 if report.count(Level.ERROR) else 0, result=_as_dict(report))
 
 
 def _as_dict(report: "CheckReport") -> dict[str, Any]:

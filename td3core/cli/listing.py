@@ -9,7 +9,7 @@ from rich.table import Column, Table
 
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import log, print_json, printable
+from td3core.cli.terminal import Answer, log, printable
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ UNREADABLE = "unreadable"
 """State of a run that cannot be opened; its message has the reason."""
 
 
-def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
+def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
     """List the runs of a folder, newest first."""
     from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
 
@@ -31,13 +31,13 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
     if as_json:
         nothing = dict.fromkeys(RunSummary.__slots__) | {"state": UNREADABLE}
         found = [asdict(each) for each in summaries] + [nothing | asdict(u) for u in unreadable]
-        print_json([each | {"run": str(each["run"])} for each in found])
-    elif summaries or unreadable:
+        return Answer(result=[each | {"run": str(each["run"])} for each in found])
+    if summaries or unreadable:
         title = f"Runs in {escape(printable(str(folder)))}"
         Console(highlight=False).print(_table(summaries, unreadable, title))
     else:
         log(f"There are no runs in {folder}")
-    return 0
+    return Answer()
 
 
 def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", title: str) -> Table:

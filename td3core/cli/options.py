@@ -30,6 +30,7 @@ Settings = Annotated[
 ]
 Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+# Printed by app.main: a command only returns its result, and prints none of its own.
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object as the last line of standard output.")
 ]

@@ -41,6 +41,10 @@ class TolerantStream:
             with self._tolerating():
                 self._stream.flush()
 
+    def close(self) -> None:
+        """Stay open for the result of the command: only an environment would close this."""
+        self.flush()
+
     def isatty(self) -> bool:
         """Return whether this is a terminal."""
         try:

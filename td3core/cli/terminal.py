@@ -1,6 +1,8 @@
 """Where commands write: results to standard output, everything else to standard error."""
 
 import json
+import math
+from dataclasses import dataclass
 from typing import Any
 from unicodedata import category
 
@@ -8,6 +10,18 @@ from rich.console import Console
 from rich.markup import escape
 
 console = Console(stderr=True, highlight=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How a command ended."""
+
+    status: int = 0
+    """The exit status."""
+    result: Any = None
+    """What ``--json`` prints: an object, or an array of them. None where a command has none."""
+    error: str | None = None
+    """The sentence that says why the command failed; ``--json`` adds it to the object."""
 
 
 _BIDI = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
@@ -33,11 +47,31 @@ def log(text: str, style: str | None = None) -> None:
     console.print(escape(printable(text)), style=style, soft_wrap=True)
 
 
+def log_error(heading: str, message: str) -> None:
+    """Print a sentence to standard error, after a red heading."""
+    console.print(f"[red]{heading}[/] {escape(printable(message))}", soft_wrap=True)
+
+
 def print_result(text: str) -> None:
     """Print a line to standard output."""
     print(printable(text))  # noqa: T201
 
 
-def print_json(result: Any) -> None:
-    """Print the one JSON object of ``--json`` to standard output."""
-    print_result(json.dumps(result))
+def print_json(answer: Answer) -> None:
+    """Print the last line of ``--json`` to standard output."""
+    result = {} if answer.result is None else answer.result
+    if answer.error is not None:
+        result = result | {"error": answer.error}
+    # A value of an unforeseen type must not leave a reader without its line.
+    print_result(json.dumps(_as_json(result), allow_nan=False, default=str))
+
+
+def _as_json(value: Any) -> Any:
+    """Return ``value`` with text in place of NaN and infinities, for which JSON has no numbers."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from td3core.cli.options import AsJson, EnvModule, EnvName, Run, RunsDir, Settings, Steps
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.terminal import console, log, print_json, print_result, printable
+from td3core.cli.terminal import Answer, console, log, log_error, print_result
 from td3core.cli.values import assignments
 from td3core.config import parse_value
 from td3core.errors import RequestError, RunError
@@ -43,8 +42,8 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
-    as_json: AsJson = False,
-) -> int:
+    _as_json: AsJson = False,
+) -> Answer:
     """Train an agent. Ctrl-C saves and stops."""
     from td3core.runs.journal import changes_of
     from td3core.training.launch import train as train_run
@@ -62,7 +61,6 @@ def train(
     schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
-        as_json=as_json,
     )
 
 
@@ -79,15 +77,15 @@ def _settings(
     return compose(env_id, presets or [], values)
 
 
-def resume(run: Run, steps: Steps = None, runs_dir: RunsDir = None, as_json: AsJson = False) -> int:
+def resume(
+    run: Run, steps: Steps = None, runs_dir: RunsDir = None, _as_json: AsJson = False
+) -> Answer:
     """Resume a run exactly where it was interrupted."""
     from td3core.training.launch import resume as resume_run
 
     path = find_run(run, runs_dir).path
     total = None if steps is None else int(parse_value("steps", steps))
-    return _run(
-        lambda control, report: resume_run(path, control, report, steps=total), as_json=as_json
-    )
+    return _run(lambda control, report: resume_run(path, control, report, steps=total))
 
 
 def branch(
@@ -97,8 +95,8 @@ def branch(
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
-    as_json: AsJson = False,
-) -> int:
+    _as_json: AsJson = False,
+) -> Answer:
     """Start a new run from a checkpoint, with other settings."""
     from td3core.training.launch import branch as branch_run
 
@@ -109,7 +107,6 @@ def branch(
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     return _run(
         lambda control, report: branch_run(path, values, control, report, folder),
-        as_json=as_json,
     )
 
 
@@ -118,7 +115,7 @@ def verify(
     steps: Annotated[int, typer.Option(min=2, help="Environment steps to train, twice.")] = 500,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Check on copies whether a run resumes exactly. Status 1 if it does not."""
     from td3core.training.verify_resume import verify as verify_run
 
@@ -127,13 +124,12 @@ def verify(
         # The window reads whole lines of this.
         verdict = verify_run(path, steps=steps, announce=lambda text: log(f"{text} ..."))
     except RunError as problem:
-        _log_error("The check failed:", str(problem))
-        return FAILED
-    if as_json:
-        print_json(asdict(verdict) | {"exact": verdict.exact})
-    else:
+        log_error("The check failed:", str(problem))
+        return Answer(status=FAILED, error=str(problem))
+    if not as_json:
         _print_verdict(path.name, verdict)
-    return 0 if verdict.exact else FAILED
+    result = asdict(verdict) | {"exact": verdict.exact}
+    return Answer(status=0 if verdict.exact else FAILED, result=result)
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
@@ -146,10 +142,8 @@ def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
         print_result(f"  {difference}")
 
 
-def _run(
-    begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]", *, as_json: bool
-) -> int:
-    """Train with progress on the terminal; return the exit status."""
+def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") -> Answer:
+    """Train with progress on the terminal."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Failed
 
@@ -159,19 +153,12 @@ def _run(
     if isinstance(outcome, Failed):
         if outcome.request:
             raise RequestError(outcome.message)
-        _log_error("The run failed:", outcome.message)
+        log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")
         result = _as_dict(outcome.ending) | {"message": outcome.message}
-    else:
-        result = _as_dict(outcome)
-    if as_json:
-        print_json(result)
-    return FAILED if isinstance(outcome, Failed) else 0
-
-
-def _log_error(heading: str, message: str) -> None:
-    console.print(f"[red]{heading}[/] {escape(printable(message))}", soft_wrap=True)
+        return Answer(status=FAILED, result=result, error=outcome.message)
+    return Answer(result=_as_dict(outcome))
 
 
 def _as_dict(ending: "Ended | None") -> dict[str, Any]:

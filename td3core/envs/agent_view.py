@@ -1,5 +1,6 @@
 """The uniform view of an environment that TD3 acts on."""
 
+import logging
 from typing import Any
 
 import gymnasium as gym
@@ -8,6 +9,9 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
+from td3core.errors import reason_of, require_no_interrupt
+
+log = logging.getLogger(__name__)
 
 
 class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
@@ -39,6 +43,10 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         obs, reward, terminated, truncated, info = self.env.step(self.to_env(action))
         return _flat(obs), float(reward), bool(terminated), bool(truncated), info
 
+    def close(self) -> None:
+        """Close the environment; one that fails to is only logged, since its work is done."""
+        close_quietly(self.env)
+
     def to_env(self, action: Floats) -> NDArray[Any]:
         """Map an action (act_dim,) from [-1, 1] to the environment's own bounds and shape."""
         exact = self._centre + self._half * action
@@ -48,6 +56,15 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         # Rounding may exceed a bound by one unit in the last place; some environments assert it.
         bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
         return bounded
+
+
+def close_quietly(env: gym.Env[Any, Any]) -> None:
+    """Close an environment, and log what it raises."""
+    try:
+        env.close()
+    except BaseException as problem:
+        require_no_interrupt(problem)
+        log.warning("close() raised %s: %s", type(problem).__name__, reason_of(problem))
 
 
 def _flat(obs: Any) -> Floats:

@@ -14,13 +14,14 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import simulators
-from td3core.envs.agent_view import AgentView
+from td3core.envs.agent_view import AgentView, close_quietly
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error
 from td3core.errors import (
     Message,
     RequestError,
+    brief,
     quoted,
     reason_of,
     require_no_interrupt,
@@ -53,7 +54,7 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
         if render and "rgb_array" not in env.metadata.get("render_modes", ()):
             raise rendering_error(choice.env_id)
     except RequestError:
-        env.close()
+        close_quietly(env)
         raise
     return AgentView(env)
 
@@ -89,8 +90,19 @@ def _id_or_spec(env_id: str) -> str | EnvSpec:
     """Resolve ``package.module:Class``, which names a class that is not registered.
 
     ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id.
+
+    Raises:
+        RequestError: it is in neither notation, or the module has no such class.
     """
     module, colon, name = env_id.partition(":")
+    if colon and not all(part.isidentifier() for part in module.split(".")):
+        raise RequestError(
+            "{env_id} names no module; write package.module:Class.", env_id=brief(env_id)
+        )
+    if ":" in name:
+        raise RequestError(
+            "{env_id} has more than one colon; write package.module:Class.", env_id=brief(env_id)
+        )
     if not colon or not name.isidentifier():
         return env_id
     found = getattr(importlib.import_module(module), name, None)
@@ -155,6 +167,14 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
             env_id=env_id,
             kind=_kind_of(action),
         )
+    for space, what in ((action, Message("actions")), (obs, Message("observations"))):
+        if 0 in (space.shape or ()):
+            raise RequestError(
+                "{env_id} has {what} of shape {shape}, which hold no number.",
+                env_id=env_id,
+                what=what,
+                shape=space.shape,
+            )
     if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
         raise RequestError(
             "{env_id} has unbounded actions; TD3 needs a bounded Box.", env_id=env_id

@@ -1,8 +1,10 @@
 """One noise-free episode, step by step."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from td3core.errors import RunError
 from td3core.inference.policy import Policy
 
 if TYPE_CHECKING:
@@ -28,10 +30,23 @@ class RolloutStep(NamedTuple):
 
 
 def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[RolloutStep]:
-    """Yield the steps of one noise-free episode; each is taken on request."""
+    """Yield the steps of one noise-free episode; each is taken on request.
+
+    Raises:
+        RunError: the environment returned an observation of another size than its space.
+    """
     obs, _ = env.reset(seed=seed)
+    expected = prod(env.observation_space.shape or ())
     step, total, over = 0, 0.0, False
     while not over:
+        if obs.size != expected:
+            raise RunError(
+                "The environment returned an observation of size {size} instead of {expected}"
+                " after step {step}.",
+                size=obs.size,
+                expected=expected,
+                step=step,
+            )
         obs, reward, terminated, truncated, _ = env.step(policy(obs))
         step, total, over = step + 1, total + reward, terminated or truncated
         yield RolloutStep(step, reward, total, terminated, truncated)

@@ -152,7 +152,15 @@ def require_same_sizes(point: ResumePoint, info: EnvInfo) -> None:
     Raises:
         RequestError: sizes or bounds differ.
     """
-    then = point.saved.header.env
+    require_same_spaces(point.saved.header.env, info, point.path)
+
+
+def require_same_spaces(then: EnvInfo, info: EnvInfo, checkpoint: Path) -> None:
+    """Refuse an environment whose spaces are not those ``then``, when ``checkpoint`` was saved.
+
+    Raises:
+        RequestError: sizes or bounds differ.
+    """
     for name in ("obs_dim", "act_dim", "action_low", "action_high"):
         before, now = getattr(then, name), getattr(info, name)
         if before != now:
@@ -160,7 +168,7 @@ def require_same_sizes(point: ResumePoint, info: EnvInfo) -> None:
                 "{env} has changed since {checkpoint} was saved: its {name} was {before} and is"
                 " {now}.",
                 env=info.env_id,
-                checkpoint=point.path.name,
+                checkpoint=checkpoint.name,
                 name=name,
                 before=before,
                 now=now,

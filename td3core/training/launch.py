@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from td3core.algorithm import fused
 from td3core.algorithm.device import require_device
+from td3core.algorithm.memory import require_memory
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
@@ -202,6 +203,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
+    require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     if config.device == "cpu":

@@ -1,5 +1,6 @@
 """Wrong requests: status 2, one plain sentence on standard error, and nothing done."""
 
+import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +17,13 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run a command that has to be refused; return the one line it says."""
     assert app.main(list(arguments)) == 2
     captured = capsys.readouterr()
-    assert captured.out == ""
     assert "Traceback" not in captured.err
     lines = captured.err.splitlines()
     assert len(lines) == 1, captured.err
+    if "--json" in arguments:
+        assert json.loads(captured.out) == {"error": lines[0].removeprefix("td3-studio: ")}
+    else:
+        assert captured.out == ""
     return lines[0]
 
 

@@ -1,0 +1,54 @@
+"""Keeps standard output for the result of a command while code of an environment runs."""
+
+import contextlib
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+_OUT, _ERR = 1, 2
+
+
+@contextlib.contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """Send everything written to standard output to standard error, also what C code writes.
+
+    Processes started meanwhile inherit this.
+    """
+    before, saved = sys.stdout, os.dup(_OUT)
+    _flush_all(before)
+    os.dup2(_ERR, _OUT)
+    sys.stdout = cast("TextIO", _StderrProxy())
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        _flush_all(sys.__stdout__)
+        os.dup2(saved, _OUT)
+        os.close(saved)
+
+
+def close_stdout() -> None:
+    """Send what code of an environment writes while the program exits to standard error."""
+    _flush_all(sys.stdout)
+    with contextlib.suppress(OSError):
+        os.dup2(_ERR, _OUT)
+
+
+class _StderrProxy:
+    """Standard error, but an environment that closes its standard output does not close it."""
+
+    def close(self) -> None:
+        """Stay open."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+def _flush_all(stream: TextIO | None) -> None:
+    """Flush ``stream`` and the buffers of C code: both must arrive where they were meant for."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        cast("TextIO", stream).flush()
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).fflush(None)
