@@ -1,8 +1,8 @@
 """The compiled update: whether it is there, compiling it, and running an agent through it.
 
 Compiling takes ten seconds and more, so it is done once per machine and version, in a process of
-its own (``python -m td3core.algorithm.fused``); a marker in the user's cache folder says that it is
-done. ``TD3_STUDIO_KERNEL=off`` switches the compiled update off.
+its own (:mod:`td3core.algorithm.compile_kernel`); a marker in the user's cache folder says that it
+is done. ``TD3_STUDIO_KERNEL=off`` switches the compiled update off.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from td3core.arrays import Doubles
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import RunConfig, Tunables
 from td3core.inference.normaliser import Normaliser
+from td3core.system.child_process import python_command
 from td3core.system.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def load_or_compile() -> None:
         load()
     elif not _is_off() and not _compiling:
         quiet = subprocess.DEVNULL
-        command = [sys.executable, "-m", __name__]
+        command = python_command("from td3core.algorithm.compile_kernel import main\nmain()")
         _compiling.append(
             subprocess.Popen(  # noqa: S603
                 command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
@@ -67,21 +68,12 @@ def load_or_compile() -> None:
         )
 
 
-def compile_now() -> None:
-    """Compile the update and leave the marker.
+def mark_ready() -> None:
+    """Leave the marker that says that the compiled update is in the cache.
 
     Raises:
-        OSError: the cache folder cannot be written.
+        OSError: the user's cache folder cannot be written.
     """
-    from td3core.algorithm.td3 import TD3
-    from td3core.config import make_settings
-
-    values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}
-    agent = TD3(*make_settings(values), obs_dim=2, act_dim=1)
-    buffer = ReplayBuffer(4, 2, 1)
-    buffer.add(np.zeros(2, np.float32), np.zeros(1, np.float32), 0.0, np.zeros(2, np.float32), True)
-    agent.use_fused()
-    agent.update_from(buffer, np.zeros((2, 3), np.int64))
     make_folder(_marker().parent)
     write_atomically(_marker(), b"")
 
@@ -179,9 +171,3 @@ class FusedUpdate:
         shapes = (pair, pair, obs, batch, batch, batch)
         sizes = (actor_size, actor_size, critic_size, critic_size)
         return self._kernel.Work(*(np.zeros(shape, np.float32) for shape in (*shapes, *sizes)))
-
-
-if __name__ == "__main__":
-    if hasattr(os, "nice"):
-        os.nice(10)
-    compile_now()
