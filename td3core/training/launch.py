@@ -18,8 +18,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from td3core.algorithm import fused
-from td3core.algorithm.device import require_device
-from td3core.algorithm.memory import require_memory
+from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together

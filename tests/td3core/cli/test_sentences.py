@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from td3core.algorithm.memory import network_bytes
+from td3core.algorithm.device import network_bytes
 from td3core.cli import app
 from td3core.envs.make import make_env
 from tests.support.scripted import STEPS, Script
@@ -195,7 +195,7 @@ def test_networks_beyond_memory_are_refused_before_anything_is_made(
     monkeypatch: pytest.MonkeyPatch,
     hidden: str,
 ) -> None:
-    monkeypatch.setattr("td3core.algorithm.memory.physical_memory", lambda: 2.0**20)
+    monkeypatch.setattr("td3core.algorithm.device.physical_memory", lambda: 2.0**20)
     words = ["train", STEPS, "--runs-dir", str(runs_dir), *small(**{hidden: "2000,2000"})]
     said = sentence(capsys, 2, *words)
     assert "GiB; this machine has 0.0 GiB" in said
