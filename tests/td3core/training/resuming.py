@@ -17,6 +17,11 @@ from tests.td3core.helpers import Told, run
 
 VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
 
+each_way = pytest.mark.parametrize(
+    "every", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+"""Some of the states that a run may be left in every time; all of them where it may take long."""
+
 
 def stopped(runs_dir: Path, step: int, env: str = STEPS, **values: Any) -> Ended:
     """Return a run that was stopped after a step."""

@@ -17,7 +17,7 @@ from td3core.training.launch import branch, resume, train
 from tests.support.lives import differences, run_of
 from tests.support.power import Cut, failing
 from tests.td3core.helpers import Told, finish, tiny
-from tests.td3core.training.resuming import go_on, stopped
+from tests.td3core.training.resuming import each_way, go_on, stopped
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs links and flushed folders")
 
@@ -94,10 +94,6 @@ KEPT: list[dict[str, Any]] = [
     {"keep_every": 2},
     {"keep_every": 0, "keep_best": 1},
 ]
-each_way = pytest.mark.parametrize(
-    "every", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some cuts", "all cuts"]
-)
-"""A few cuts of every kind of disk in any case, all of them in the long run."""
 
 
 @each_way

@@ -23,6 +23,7 @@ from tests.td3core.training.resuming import (
     VALUES,
     contents,
     crashing,
+    each_way,
     go_on,
     go_on_well,
     refused,
@@ -62,17 +63,18 @@ def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) ->
     assert differences(straight.run, outcome.run) == []
 
 
+@each_way
 @pytest.mark.parametrize(
     "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
 )
 def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
-    runs_dir: Path, tmp_path: Path, kept: dict[str, Any]
+    runs_dir: Path, tmp_path: Path, kept: dict[str, Any], every: int
 ) -> None:
     values = {"steps": 65, "eval_interval": 30, "checkpoint_interval": 20, **kept}
     with crashing(runs_dir, tmp_path / "crashes") as crashes:
         straight = finish(runs_dir, **values)
     assert len(crashes.found) > 20
-    for copy in crashes.found:
+    for copy in crashes.found[::every]:
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
             # Nothing was missing but the record that it had ended.
