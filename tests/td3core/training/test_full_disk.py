@@ -151,38 +151,30 @@ class FullFile:
         return taken
 
 
-class FullPath:
-    """Opens only files on a disk with little room."""
-
-    def __init__(self, path: Path, room: int) -> None:
-        self._path, self._room = path, room
-
-    def open(self, *_: object, **__: object) -> FullFile:
-        return FullFile(self._path, self._room)
-
-
 @pytest.mark.parametrize("room", [0, 1, 5, 11])
-def test_text_that_does_not_fit_leaves_the_file_as_it_was(tmp_path: Path, room: int) -> None:
+def test_text_that_does_not_fit_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text("first line\n")
+    monkeypatch.setattr(files, "open_own", lambda opened, *_: FullFile(opened, room))
     with pytest.raises(OSError, match="No space left"):
-        files.append_whole(FullPath(path, room), "second line\n")  # type: ignore[arg-type]
+        files.append_whole(path, "second line\n")
     assert path.read_text() == "first line\n"
 
 
-def test_text_that_fits_in_several_writes_arrives_whole(tmp_path: Path) -> None:
+def test_text_that_fits_in_several_writes_arrives_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "journal.jsonl"
 
     class Slow(FullFile):
         def write(self, data: Any) -> int:
             return super().write(data[:3])
 
-    class SlowPath(FullPath):
-        def open(self, *_: object, **__: object) -> FullFile:
-            return Slow(path, 1000)
-
+    monkeypatch.setattr(files, "open_own", lambda opened, *_: Slow(opened, 1000))
     line = json.dumps({"step": 1, "field": "τ"}) + "\n"
-    files.append_whole(SlowPath(path, 0), line)  # type: ignore[arg-type]
+    files.append_whole(path, line)
     assert path.read_text() == line
 
 
