@@ -149,14 +149,9 @@ class FusedUpdate:
             self._work = self._make_work(batch)
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
         shift, scale = self._identity if normaliser is None else normaliser.affine()
-        live = self._kernel.Live(
-            gamma=tunables.gamma,
-            tau=tunables.tau,
-            policy_noise=tunables.policy_noise,
-            noise_clip=tunables.noise_clip,
-            actor_lr=lr_share * tunables.actor_lr,
-            critic_lr=lr_share * tunables.critic_lr,
-            policy_delay=tunables.policy_delay,
+        live = self._kernel.Live(*(getattr(tunables, name) for name in self._kernel.Live._fields))
+        live = live._replace(
+            actor_lr=lr_share * tunables.actor_lr, critic_lr=lr_share * tunables.critic_lr
         )
         update: Callable[..., int] = self._kernel.update_many
         scaling = shift, scale, normaliser is not None

@@ -36,7 +36,7 @@ class Network(NamedTuple):
 
 
 class Live(NamedTuple):
-    """The live settings of an update."""
+    """The live settings of an update, by their names in ``Tunables``."""
 
     gamma: float
     tau: float
