@@ -77,7 +77,9 @@ def only_object(out: str) -> Any:
     return json.loads(line)
 
 
-@pytest.mark.parametrize("close", ["", "yes"], ids=["printing", "closing"])
+@pytest.mark.parametrize(
+    "close", ["", pytest.param("yes", marks=pytest.mark.slow)], ids=["printing", "closing"]
+)
 def test_what_an_environment_prints_goes_to_standard_error(
     noisy: Path, monkeypatch: pytest.MonkeyPatch, close: str
 ) -> None:

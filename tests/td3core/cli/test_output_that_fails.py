@@ -39,7 +39,15 @@ def finished(runs_dir: Path, steps: int = 60) -> RunDirectory:
     return run
 
 
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2>&1 | true", ">&- 2>&- <&-"])
+@pytest.mark.parametrize(
+    "redirection",
+    [
+        "2>/dev/full",
+        pytest.param("2>&-", marks=pytest.mark.slow),
+        pytest.param("2>&1 | true", marks=pytest.mark.slow),
+        pytest.param(">&- 2>&- <&-", marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_finishes_though_standard_error_cannot_be_written(
     runs_dir: Path, redirection: str
 ) -> None:
@@ -71,7 +79,9 @@ def test_a_result_that_cannot_be_written_is_reported_after_the_run_was_saved(
     finished(runs_dir)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_closed_terminal_saves_and_stops_the_run_with_its_processes(
     runs_dir: Path, number: int
 ) -> None:
