@@ -18,7 +18,6 @@ _BOTH = (
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run these files with torch and with the compiled update."""
     if metafunc.definition.path.name in _BOTH:
-        metafunc.fixturenames.append("_engine")
         metafunc.parametrize("_engine", list(ENGINES), indirect=True)
 
 
@@ -28,9 +27,10 @@ def kernel() -> None:
     fused.load()
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param != "torch":
+    name = getattr(request, "param", "torch")
+    if name != "torch":
         request.getfixturevalue("kernel")
-    with engine(request.param):
+    with engine(name):
         yield

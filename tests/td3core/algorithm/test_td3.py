@@ -8,7 +8,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import Batch
 from td3core.config import Tunables
 from td3core.protocol.metrics import METRICS
-from tests.td3core.helpers import batch, differing, layers, make_agent, networks, same
+from tests.td3core.helpers import FusedTD3, batch, differing, layers, make_agent, networks, same
 
 ALL = {"actor", "critic1", "critic2", "actor_target", "critic1_target", "critic2_target"}
 
@@ -42,6 +42,10 @@ def changed(agent: TD3, data: Batch) -> set[str]:
 def metrics(agent: TD3, data: Batch) -> Any:
     agent.update(data)
     return agent.take_metrics()
+
+
+def test_both_implementations_are_tested(request: pytest.FixtureRequest) -> None:
+    assert isinstance(make_agent(), FusedTD3) == ("numba" in request.node.name)
 
 
 def test_the_target_takes_the_smaller_of_the_two_critics() -> None:
