@@ -75,17 +75,20 @@ def train(
     report: Report,
     runs_dir: Path,
     schedule: Sequence[Change] = (),
+    *,
+    group: str = "",
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
+    ``group`` is the name of the group of runs that this one belongs to.
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables)
+            made = RunDirectory.create(runs_dir, config, tunables, group=group)
             _lock(made, resources)
             return made
 
