@@ -7,6 +7,8 @@ from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
@@ -27,6 +29,7 @@ from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
+_STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -45,7 +48,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = self._looked_for_interrupted = False
+        self._closing = self._closing_sweep = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
@@ -78,6 +81,7 @@ class MainWindow(QMainWindow):
         self.replay = self.panels.get(ReplayPane)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
+        self.sweeps = self.panels.get(SweepPanel)
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
@@ -132,6 +136,9 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
+        self.sweeps.opened.connect(self.model.open)
+        self.sweeps.settings_chosen.connect(self._use_settings)
+        self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
         actions.opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
@@ -173,6 +180,12 @@ class MainWindow(QMainWindow):
         else:
             self.show_runs()
 
+    @Slot(object)
+    def _use_settings(self, found: TrialSettings) -> None:
+        """Show the settings of a sweep's trial in the forms."""
+        self.setup.show_run(found.config, found.name)
+        self.live.show_tunables(found.tunables)
+
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
@@ -190,6 +203,11 @@ class MainWindow(QMainWindow):
         self.toolbar.show_state(state)
         self.panels.set_busy(busy)
         if self._closing and not busy:
+            QTimer.singleShot(0, self.close)
+
+    @Slot()
+    def _close_after_sweep(self) -> None:
+        if self._closing_sweep:
             QTimer.singleShot(0, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
@@ -219,7 +237,10 @@ class MainWindow(QMainWindow):
             # The run may have ended by itself while the question was open.
             self._closing = self.controller.busy
             self.controller.stop()
-        if self.controller.busy:
+        if self.sweeps.busy and not self._closing_sweep and confirm(self, *_STOP_SWEEP):
+            self._closing_sweep = self.sweeps.busy
+            self.sweeps.stop()
+        if self.controller.busy or self.sweeps.busy:
             event.ignore()
             return
         self.docks.save(self._settings)
@@ -244,6 +265,8 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = True
+        self._closing = self._closing_sweep = True
         self.controller.stop()
+        # Its runs save themselves when the sweep's process ends.
+        self.sweeps.shutdown()
         self.close()

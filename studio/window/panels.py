@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from studio.experiments.sweep_panel import SweepPanel
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -98,6 +99,15 @@ PANELS = (
         title="Runs",
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
+        size=290,
+        tabbed=True,
+        hidden=True,
+    ),
+    PanelSpec(
+        name="sweeps",
+        title="Sweeps",
+        side="bottom",
+        make=lambda context: SweepPanel(context.runs_dir, context.theme),
         size=290,
         tabbed=True,
         hidden=True,
