@@ -75,11 +75,11 @@ class SweepPanel(QWidget):
 
     def _make_controls(self) -> None:
         self._sweeps = _combo("sweep_combo", "Sweep", "The sweep on show")
-        self._sweeps.setMinimumWidth(140)
+        self._sweeps.setMinimumWidth(60)
         self._views = _combo("sweep_view_combo", "View", "What the plots show")
         self._views.addItems(VIEWS)
-        self._open = _button("open", "Open file…", "Start or continue the sweep of a file")
-        self._new = _button("new", "New file…", "Save the example to a file, and edit it")
+        self._open = _button("open", "Open…", "Start or continue the sweep of a file")
+        self._new = _button("new", "New…", "Save the example to a file, and edit it")
         self._continue = _button("continue", "Continue", "Continue this sweep")
         self._stop = _button("stop", "Stop", "Save the runs of this sweep and stop it")
         self._open_run = _button("open_run", "Open run", "Show the run of this trial")
@@ -99,13 +99,15 @@ class SweepPanel(QWidget):
         self.view.setShowGrid(False)
 
     def _lay_out(self) -> None:
-        bar = QHBoxLayout()
-        bar.setSpacing(4)
-        for widget in (self._sweeps, self._open, self._new, self._continue, self._stop):
-            bar.addWidget(widget)
-        bar.addWidget(self._status, 1)
-        for widget in (self._open_run, self._use, self._views):
-            bar.addWidget(widget)
+        above, below = QHBoxLayout(), QHBoxLayout()
+        for row in (above, below):
+            row.setSpacing(4)
+        above.addWidget(self._sweeps, 1)
+        for widget in (self._open, self._new, self._continue, self._stop, self._views):
+            above.addWidget(widget)
+        below.addWidget(self._status, 1)
+        for widget in (self._open_run, self._use):
+            below.addWidget(widget)
         parts = QSplitter(Qt.Orientation.Horizontal)
         parts.addWidget(self.view)
         parts.addWidget(self.plots)
@@ -113,7 +115,8 @@ class SweepPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
-        layout.addLayout(bar)
+        layout.addLayout(above)
+        layout.addLayout(below)
         layout.addWidget(parts, 1)
 
     def _connect(self) -> None:

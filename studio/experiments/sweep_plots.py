@@ -87,6 +87,7 @@ class SweepPlots(QWidget):
         for name in ("left", "bottom"):
             plot.getAxis(name).setPen(self._theme.border)
             plot.getAxis(name).setTextPen(self._theme.muted)
+            plot.getAxis(name).enableAutoSIPrefix(False)
         return plot
 
     # Views --------------------------------------------------------------------------------------
@@ -103,6 +104,8 @@ class SweepPlots(QWidget):
         edges = np.append(numbers, numbers[-1] + 1)
         plot.plot(edges, best, stepMode="center", pen=self._theme.curve_1)
         plot.setLabel("bottom", "trial", color=self._theme.muted)
+        # Trials are whole numbers.
+        plot.getAxis("bottom").setTickSpacing(levels=[(max(1, len(self._trials()) // 6), 0)])
         assert self._state is not None
         plot.setLabel("left", self._state.objective, color=self._theme.muted)
 
@@ -126,7 +129,7 @@ class SweepPlots(QWidget):
                 plot.plot(x, y, pen=colour, connect="finite")
         ticks = [*enumerate(names), (len(names), self._state.objective)]
         plot.getAxis("bottom").setTicks([ticks])
-        plot.getAxis("left").setStyle(showValues=False)
+        plot.hideAxis("left")
         self._label_ends(plot, [_ends(space[name]) for name in names], values)
         plot.setXRange(-0.3, len(names) + 0.3)
         plot.setYRange(-0.12, 1.12)
@@ -150,14 +153,10 @@ class SweepPlots(QWidget):
             plot = self._plot(row=index // columns, col=index % columns)
             about = self._state.space[name]
             found = [each.settings.get(name) for each in trials]
-            x = [_number(about, each) for each in found]
+            x = [_place(about, each) for each in found]
             plot.plot(x, values, symbolBrush=self._theme.curve_1, **_SYMBOL)
             plot.setLabel("bottom", name, color=self._theme.muted)
-            if "choices" in about:
-                marks = [(i, shown(each)) for i, each in enumerate(about["choices"])]
-                plot.getAxis("bottom").setTicks([marks])
-            elif about["log"]:
-                plot.setLogMode(x=True)
+            plot.getAxis("bottom").setTicks([_marks(about)])
 
     def _draw_importance(self) -> None:
         if not self._importance:
@@ -196,6 +195,15 @@ def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
     if "choices" in about:
         return shown(about["choices"][0]), shown(about["choices"][-1])
     return shown(about["low"]), shown(about["high"])
+
+
+def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """Return (place, text) of a few values of a setting: its ends and one between, or choices."""
+    if "choices" in about:
+        return [(_place(about, each), shown(each)) for each in about["choices"]]
+    low, high = about["low"], about["high"]
+    middle = math.sqrt(low * high) if about["log"] else (low + high) / 2
+    return [(place, f"{each:.2g}") for place, each in ((0.0, low), (0.5, middle), (1.0, high))]
 
 
 def _scaled(values: Any) -> Any:
