@@ -156,10 +156,19 @@ def check_values(values: Any) -> None:
     Raises:
         RequestError: there are none, one is of no live setting, or a value is not allowed.
     """
-    live = [name for name, _ in specs(Tunables)]
     if not isinstance(values, Mapping) or not values:
         raise RequestError("Name at least one live setting and its value.")
     for name in values:
-        if name not in live:
-            raise unknown_name("live setting", name, live)
+        require_live(name)
     Tunables(**values)
+
+
+def require_live(name: str) -> None:
+    """Refuse a name that is not that of a live setting.
+
+    Raises:
+        RequestError: with the most similar names.
+    """
+    live = [known for known, _ in specs(Tunables)]
+    if name not in live:
+        raise unknown_name("live setting", name, live)

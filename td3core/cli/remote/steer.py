@@ -69,14 +69,16 @@ def _values(texts: list[str]) -> dict[str, Any]:
     Raises:
         RequestError: a setting is unknown or not live, or a value is not allowed.
     """
-    from td3core.remote.inbox import check_values
+    from td3core.remote.inbox import check_values, require_live
 
     values = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise RequestError("tune takes NAME=VALUE, not {text}.", text=repr(text))
-        values[name.strip()] = parse_value(name.strip(), value)
+        name = name.strip()
+        require_live(name)
+        values[name] = parse_value(name, value)
     check_values(values)
     return values
 
