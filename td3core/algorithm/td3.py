@@ -23,7 +23,7 @@ from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 
 if TYPE_CHECKING:
-    from td3core.algorithm.fused import FusedUpdate
+    from td3core.algorithm.fused.update import FusedUpdate
 
 
 class TD3:
@@ -120,12 +120,13 @@ class TD3:
         self.updates += len(index)
         self._metrics.count(len(index), moved)
 
-    def use_fused(self) -> None:
-        """Let :meth:`update_from` take the compiled update (see :mod:`td3core.algorithm.fused`)."""
-        from td3core.algorithm.fused import FusedUpdate
+    def use_fused(self) -> "FusedUpdate":
+        """Let :meth:`update_from` take the compiled update, and return it."""
+        from td3core.algorithm.fused.update import FusedUpdate
 
         sums = self._metrics.sums.numpy()
         self._fused = FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
+        return self._fused
 
     def _improve(self, moves_actor: bool) -> None:
         self._update_critics(self._target_value())

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-from td3core.algorithm import fused
 from td3core.algorithm.device import require_device, require_memory
+from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
@@ -210,7 +210,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     if config.device == "cpu":
         # Before the limit below, which holds for the libraries that are loaded.
-        fused.load_or_compile()
+        kernel_cache.load_or_compile()
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
