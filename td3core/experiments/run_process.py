@@ -81,6 +81,10 @@ class RunProcess:
         """End the process at once; the run can be resumed from its last checkpoint."""
         self._process.kill()
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the process has ended and its last event was reported; return whether so."""
+        return self._process.join(timeout_s)
+
     def join(self, timeout_s: float | None = None) -> None:
         """Wait until the process has ended and its last event was reported.
 
