@@ -28,7 +28,7 @@ class Column(IntEnum):
 _HEADINGS = {
     Column.SEED: ("Seed", ""),
     Column.STATE: ("State", ""),
-    Column.PROGRESS: ("Progress", "Steps done, of those the run is set to"),
+    Column.PROGRESS: ("Done", "Steps done, of those the run is set to"),
     Column.STEP: ("Step", ""),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
