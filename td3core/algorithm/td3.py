@@ -101,22 +101,28 @@ class TD3:
         buffer: ReplayBuffer,
         index: NDArray[np.int64],
         normaliser: Normaliser | None = None,
+        stride: int = 1,
     ) -> None:
         """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
 
         In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding.
+        rounding. With ``n_step`` above 1, the next step of an episode is ``stride`` rows later.
         """
+        ring = buffer.rows
+        if self.tunables.n_step > 1:
+            steps, gamma = self.tunables.n_step, self.tunables.gamma
+            ring = buffer.n_step_rows(index.ravel(), steps, gamma, stride)
+            index = np.arange(index.size).reshape(index.shape)
         if self._fused is None:
             for rows in index:
-                batch = buffer.columns(buffer.rows[rows])
+                batch = buffer.columns(ring[rows])
                 if normaliser is not None:
                     obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
                     batch = batch._replace(obs=obs, next_obs=next_obs)
                 self.update(batch)
             return
         settings = self.tunables, self._lr_share, self.updates
-        moved = self._fused(buffer, index, normaliser, *settings)
+        moved = self._fused(ring, index, normaliser, *settings)
         self.updates += len(index)
         self._metrics.count(len(index), moved)
 

@@ -203,13 +203,13 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")
-        result = as_dict(outcome.ending) | {"message": outcome.message}
+        result = ending_as_dict(outcome.ending) | {"message": outcome.message}
         return Answer(status=FAILED, result=result, error=outcome.message)
-    return Answer(result=as_dict(outcome))
+    return Answer(result=ending_as_dict(outcome))
 
 
-def as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that never started."""
+def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
+    """Return the keys of ``--json``; all null for a run that has no ending."""
     from td3core.protocol.events import Ended
 
     if ending is None:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.algorithm.fused import kernel, parallel
-from td3core.arrays import Doubles
-from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.arrays import Doubles, Floats
 from td3core.config import RunConfig, Tunables
 from td3core.inference.normaliser import Normaliser
 
@@ -97,7 +96,7 @@ class FusedUpdate:
 
     def __call__(
         self,
-        buffer: ReplayBuffer,
+        ring: Floats,
         index: NDArray[np.int64],
         normaliser: Normaliser | None,
         tunables: Tunables,
@@ -105,6 +104,8 @@ class FusedUpdate:
         updates: int,
     ) -> int:
         """Do an update for each row of ``index`` (count, batch), after the first ``updates``.
+
+        ``ring`` (n, width) holds the transitions that ``index`` names, as the replay buffer does.
 
         Returns:
             How many of them moved the actor.
@@ -120,7 +121,7 @@ class FusedUpdate:
         )
         scaling = shift, scale, normaliser is not None
         rest = live, updates, self._work, self._sums
-        return self.choice(count, (buffer.rows, index, noise, *scaling, *self._networks, *rest))
+        return self.choice(count, (ring, index, noise, *scaling, *self._networks, *rest))
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""

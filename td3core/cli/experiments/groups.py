@@ -10,7 +10,7 @@ from rich.console import Console
 from td3core import checkpoint
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.terminal import Answer, console, log, log_error
-from td3core.cli.train import FAILED, as_dict, interrupts_stop
+from td3core.cli.train import FAILED, ending_as_dict, interrupts_stop
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
@@ -93,7 +93,7 @@ def _failures(statuses: Sequence[SeedStatus]) -> str | None:
 def _as_dict(status: SeedStatus) -> dict[str, Any]:
     """Return what ``train --json`` would print for a run, with its seed."""
     if status.ending is not None:
-        values = as_dict(status.ending)
+        values = ending_as_dict(status.ending)
     else:
         values = dict.fromkeys(item.name for item in fields(Ended)) | _on_disk(status)
     if status.message:

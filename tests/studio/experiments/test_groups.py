@@ -1,6 +1,6 @@
 """Groups and the queue in the whole window."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,12 @@ class PlayedGroup:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> type[PlayedGroup]:
+def played(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PlayedGroup]]:
     monkeypatch.setattr("studio.experiments.group_session.GroupProcess", PlayedGroup)
-    return PlayedGroup
+    yield PlayedGroup
+    window.many.queue.close()
+    if window.many.session.busy:
+        PlayedGroup.last.end()
 
 
 @pytest.fixture

@@ -141,9 +141,8 @@ def test_a_damaged_file_is_reported_and_the_queue_works(qtbot, open_queue, runs_
     qtbot.waitUntil(lambda: bool(refused))
     queue.add(queued(4))
     queue.shutdown()
-    assert [
-        run["config"]["seed"] for run in json.loads((runs_dir / "queue.json").read_text())["runs"]
-    ] == [4]
+    found = json.loads((runs_dir / "queue.json").read_text())
+    assert [run["config"]["seed"] for run in found["runs"]] == [4]
 
 
 def test_an_empty_queue_leaves_no_file(runs_dir: Path) -> None:
