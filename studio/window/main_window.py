@@ -53,7 +53,7 @@ class MainWindow(QMainWindow):
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.model, runs_dir, self)
+        self.many = ManyRuns(self.controller, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -149,7 +149,8 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
-        actions.opened.connect(self.model.open)
+        for opened in (actions.opened, self.many.opened):
+            opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
