@@ -56,7 +56,7 @@ class MainWindow(QMainWindow):
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.model, runs_dir, self)
+        self.many = ManyRuns(self.controller, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -156,7 +156,8 @@ class MainWindow(QMainWindow):
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
-        actions.opened.connect(self.model.open)
+        for opened in (actions.opened, self.many.opened):
+            opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
