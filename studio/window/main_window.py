@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
+from studio.plots.compare.view import CompareView
 from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
@@ -52,6 +53,7 @@ class MainWindow(QMainWindow):
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
+        self.comparison = CompareView(theme)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -87,7 +89,10 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.banner)
-        layout.addWidget(self.plots, 1)
+        self._centre = QStackedWidget()
+        self._centre.addWidget(self.plots)
+        self._centre.addWidget(self.comparison)
+        layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
         self.toolbar.set_panels(self.docks.menu)
@@ -128,12 +133,19 @@ class MainWindow(QMainWindow):
         show_error = partial(self.banner.show_message, "error")
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
+        self.comparison.refused.connect(show_error)
+        comparing = self.comparison.session
+        comparing.opened.connect(self._show_comparison)
+        comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
+        for announced in (self.model.run_started, self.model.run_opened):
+            announced.connect(comparing.close)
         self.launcher.refused.connect(show_error)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
         actions.opened.connect(self.model.open)
+        actions.compare_requested.connect(comparing.compare)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
@@ -165,6 +177,12 @@ class MainWindow(QMainWindow):
         """Open the list of runs and give it the keyboard focus."""
         self.docks.open("runs")
         self.runs.view.setFocus()
+
+    @Slot()
+    def _show_comparison(self) -> None:
+        self._centre.setCurrentWidget(self.comparison)
+        # Plots and table need the height; Ctrl+R brings the list back.
+        self.docks.close("runs")
 
     @Slot()
     def _toggle_runs(self) -> None:
@@ -210,7 +228,7 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        for part in (self.plots, self.status, self.toolbar, self.panels):
+        for part in (self.plots, self.comparison, self.status, self.toolbar, self.panels):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
@@ -224,6 +242,7 @@ class MainWindow(QMainWindow):
             return
         self.docks.save(self._settings)
         self.panels.shutdown()
+        self.comparison.shutdown()
         self.launcher.stop()
         self.verify.cancel()
         super().closeEvent(event)

@@ -15,7 +15,7 @@ from td3core.analysis.aggregate import (
     iqm_band,
     probability_of_improvement,
 )
-from td3core.analysis.groups import BY_SETTINGS, Group, differing, group_runs
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS, Group, differing, group_runs
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, RunResults, XAxis
 from td3core.arrays import Doubles
 from td3core.errors import Message, RequestError
@@ -87,6 +87,8 @@ def compare(
         raise RequestError("No runs to compare.")
     used, notes = _measurable(runs, metric)
     groups = tuple(_result(group, used) for group in group_runs(runs, by))
+    if tuple(by) != (BY_RUN,):
+        notes += _few(groups)
     return Comparison(
         metric=used,
         groups=groups,
@@ -159,6 +161,25 @@ def _result(group: Group, metric: Metric) -> GroupResult:
     )
 
 
+def _few(results: Sequence[GroupResult]) -> list[Message]:
+    """Return what is to be said of groups with few runs."""
+    found = []
+    single = [each for each in results if len(each.finals) == 1]
+    few = [each for each in results if 1 < len(each.finals) < FEW_RUNS]
+    if len(single) == 1:
+        found.append(Message("{group} has one run: no interval, no band.", group=single[0].name))
+    elif single:
+        template = "{count} groups have one run each: no interval, no band."
+        found.append(Message(template, count=len(single)))
+    if len(few) == 1:
+        template = "{group} has {count} runs: its intervals are likely too narrow."
+        found.append(Message(template, group=few[0].name, count=len(few[0].finals)))
+    elif few:
+        template = "{count} groups have fewer than {most} runs: intervals are likely too narrow."
+        found.append(Message(template, count=len(few), most=FEW_RUNS))
+    return found
+
+
 def _notes(result: GroupResult, metric: Metric) -> list[Message]:
     runs, count, name = result.group.runs, len(result.finals), result.name
     found = []
@@ -166,11 +187,6 @@ def _notes(result: GroupResult, metric: Metric) -> list[Message]:
         template = "{missing} of {count} runs of {group} have no results yet."
         missing = len(runs) - count
         found.append(Message(template, missing=missing, count=len(runs), group=name))
-    if count == 1:
-        found.append(Message("{group} has one run: no interval and no band.", group=name))
-    elif 1 < count < FEW_RUNS:
-        template = "{group} has {count} runs: its intervals are likely too narrow."
-        found.append(Message(template, group=name, count=count))
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
     if ends and min(ends) < _SAME_LENGTH * max(ends):
         template = "The runs of {group} end between step {first:,.0f} and {last:,.0f}."

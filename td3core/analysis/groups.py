@@ -110,15 +110,12 @@ def _names(groups: Sequence[Sequence[RunResults]], by: Sequence[str]) -> list[st
         return _unique([_run_names(groups), [group[0].path.name for group in groups]])
     if tuple(by) != (BY_SETTINGS,):
         return _unique([[_described(settings_of(group[0]), by) for group in groups]])
-    return _unique([_preset_names(groups), _setting_names(groups)])
+    return _unique([_setting_names(groups)])
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    described = _preset_names([[group[0]] for group in groups])
-    return [
-        group[0].name or f"{text} seed {group[0].config.seed}"
-        for group, text in zip(groups, described, strict=True)
-    ]
+    names = zip(groups, _setting_names(groups), strict=True)
+    return [group[0].name or f"{text} seed {group[0].config.seed}" for group, text in names]
 
 
 def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
@@ -134,12 +131,17 @@ def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
 
 
 def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    """Add the first settings in which groups differ to the names of their presets."""
-    names = differing(run for group in groups for run in group)
-    named = [name for name in names if name not in _IN_NAME_ONLY][:_MOST_NAMED]
+    """Add to names that several groups have the first settings in which these groups differ."""
     heads = _preset_names(groups)
+    named: dict[str, list[str]] = {}
+    for head in set(heads):
+        alike = [
+            run for each, group in zip(heads, groups, strict=True) for run in group if each == head
+        ]
+        names = differing(alike)
+        named[head] = [name for name in names if name not in _IN_NAME_ONLY][:_MOST_NAMED]
     return [
-        group[0].group or " ".join(filter(None, (head, _described(settings_of(group[0]), named))))
+        " ".join(filter(None, (head, _described(settings_of(group[0]), named[head]))))
         for head, group in zip(heads, groups, strict=True)
     ]
 
