@@ -137,16 +137,11 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         config=run.config,
         tunables=run.first_tunables,
         name=run.label().name,
-        group=group_of(run),
+        group=run.group,
         history=_history(run),
         evaluations=table("evaluations", "mean"),
         episodes=table("episodes", "return"),
     )
-
-
-def group_of(run: RunDirectory) -> str:
-    """Return the name of the group that a run was started in; empty without one."""
-    return str(getattr(run, "group", "") or "")
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:

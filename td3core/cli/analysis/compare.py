@@ -167,12 +167,11 @@ def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
 
 def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
     """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
-    from td3core.analysis.results import group_of
     from td3core.runs.listing import list_runs
 
     for run in list_runs(folder):
         names = (run.path.name, run.label().name)
-        if group_of(run) == text or any(fnmatchcase(name, text) for name in names if name):
+        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
             yield run
 
 
