@@ -134,11 +134,10 @@ def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
     """Add to names that several groups have the first settings in which these groups differ."""
     heads = _preset_names(groups)
     named: dict[str, list[str]] = {}
-    for head in set(heads):
-        alike = [
-            run for each, group in zip(heads, groups, strict=True) for run in group if each == head
-        ]
-        names = differing(alike)
+    for head, count in Counter(heads).items():
+        alike = zip(heads, groups, strict=True)
+        runs = [run for each, group in alike for run in group if each == head]
+        names = differing(runs) if count > 1 else ()
         named[head] = [name for name in names if name not in _IN_NAME_ONLY][:_MOST_NAMED]
     return [
         " ".join(filter(None, (head, _described(settings_of(group[0]), named[head]))))

@@ -26,7 +26,7 @@ from studio.widgets.labels import ElidedLabel
 KINDS = ("png", "svg", "pdf", "csv")
 _SETTLED_MS = 150
 _MOST_SMOOTHED = 100
-_AXES = (("Steps", "steps"), ("Episodes", "episodes"), ("Wall time", "time"))
+_AXES = (("Steps", "steps"), ("Episodes", "episodes"), ("Wall time (s)", "time"))
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
 _GROUPS = (("Groups", True), ("Single runs", False))
 

@@ -17,6 +17,13 @@ _BAND_OPACITY = 0.22
 _FAINT = 0.55
 _REPEATED = 0.6
 """Opacity of the second round of colours."""
+_AHEAD = 0.5
+"""Drawn beyond either side of the view, as a share of it: moving on needs no drawing."""
+_ZOOMED = 0.35
+"""Smallest part of what is drawn that may fill the plot; beyond that it is drawn in more detail."""
+_LINES_IN_FULL = 12
+"""More lines share the points that the screen can show of so many."""
+_LEAST_POINTS = 200
 _MOST_READ = 12
 """Lines of a readout; more would hide the curves."""
 
@@ -29,43 +36,60 @@ def colour_of(theme: Theme, place: int) -> str:
 
 
 class _Drawn:
-    """The graphics items of one line."""
+    """The graphics items of one line. Those of a band are made when there is one to draw."""
 
     def __init__(self, plot: pg.PlotWidget) -> None:
         self._plot = plot
+        self._shade: QColor | None = None
         self.line = make_item()
-        self._edges = (make_item(), make_item())
-        self._band = pg.FillBetweenItem(*self._edges)
-        self._band.setZValue(-5)
-        for item in (*self._edges, self._band, self.line):
-            plot.addItem(item)
+        self._edges: tuple[pg.PlotDataItem, ...] = ()
+        self._band: pg.FillBetweenItem | None = None
+        plot.addItem(self.line)
 
     def remove(self) -> None:
-        for item in (self._band, *self._edges, self.line):
-            self._plot.removeItem(item)
+        """Take the items off the plot."""
+        for item in (self.line, *self._edges, self._band):
+            if item is not None:
+                self._plot.removeItem(item)
 
     def paint(self, colour: QColor) -> None:
+        """Take on a colour."""
         self.line.setPen(pg.mkPen(colour, width=1))
-        shade = QColor(colour)
-        shade.setAlphaF(_BAND_OPACITY)
-        self._band.setBrush(pg.mkBrush(shade))
-        for edge in self._edges:
-            edge.setPen(None)
+        self._shade = QColor(colour)
+        self._shade.setAlphaF(_BAND_OPACITY)
+        self._paint_band()
+
+    def _paint_band(self) -> None:
+        if self._band is not None and self._shade is not None:
+            self._band.setBrush(pg.mkBrush(self._shade))
 
     def draw(self, line: Line, view: View) -> list[Numbers]:
         """Draw the part in view and return its heights."""
-        curve, heights = line.curve, []
-        part = _in_view(curve.x, view)
+        curve, part = line.curve, _in_view(line.curve.x, view)
         x, y = thinned(curve.x[part], curve.middle[part], view.points)
         self.line.setData(x, y)
-        heights.append(y)
-        has_band = curve.low is not None and curve.high is not None
-        self._band.setVisible(has_band)
+        heights = [y]
         if curve.low is not None and curve.high is not None:
-            for edge, end in zip(self._edges, (curve.low, curve.high), strict=True):
-                edge.setData(curve.x[part], end[part])
-                heights.append(end[part])
+            ends = (curve.low[part], curve.high[part])
+            self._draw_band(curve.x[part], ends)
+            heights += ends
+        elif self._band is not None:
+            self._band.hide()
         return heights
+
+    def _draw_band(self, x: Numbers, ends: tuple[Numbers, Numbers]) -> None:
+        if self._band is None:
+            self._edges = (make_item(), make_item())
+            for edge in self._edges:
+                edge.setPen(None)
+                self._plot.addItem(edge)
+            self._band = pg.FillBetweenItem(*self._edges)
+            self._band.setZValue(-5)
+            self._plot.addItem(self._band)
+            self._paint_band()
+        for edge, end in zip(self._edges, ends, strict=True):
+            edge.setData(x, end)
+        self._band.show()
 
 
 class ComparedLayer(Layer):
@@ -78,6 +102,9 @@ class ComparedLayer(Layer):
         self._plot: pg.PlotWidget | None = None
         self._theme: Theme | None = None
         self._painted: list[tuple[str, int, bool]] = []
+        self._shown: Sequence[Line] | None = None
+        self._range = (0.0, 0.0)
+        self._heights: list[Numbers] = []
 
     def attach(self, plot: pg.PlotWidget) -> None:
         """Note the plot; lines are added as they come."""
@@ -89,12 +116,26 @@ class ComparedLayer(Layer):
 
     def draw(self, view: View) -> Sequence[Numbers]:
         """Draw the part in view of every line."""
-        lines, heights = self._lines(), []
+        lines = self._lines()
         self._provide(len(lines))
         self._paint(lines)
+        if lines is self._shown and self._covers(view):
+            return self._heights
+        ahead = _AHEAD * (view.high - view.low)
+        share = min(1.0, _LINES_IN_FULL / max(len(lines), 1))
+        points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
+        wider = View(low=view.low - ahead, high=view.high + ahead, points=points)
+        self._shown, self._range, self._heights = lines, (wider.low, wider.high), []
         for line, drawn in zip(lines, self._drawn, strict=True):
-            heights += drawn.draw(line, view)
-        return heights
+            self._heights += drawn.draw(line, wider)
+        return self._heights
+
+    def _covers(self, view: View) -> bool:
+        """Return whether what is drawn fills a view in enough detail."""
+        low, high = self._range
+        return (
+            low <= view.low and view.high <= high and view.high - view.low > _ZOOMED * (high - low)
+        )
 
     def last_step(self) -> float:
         """Return the end of the longest line."""

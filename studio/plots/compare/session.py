@@ -90,6 +90,12 @@ class CompareSession(QObject):
         self._task.stop()
         self._exporter.stop()
 
+    def set_refresh_interval(self, milliseconds: int) -> None:
+        """Look at the files of the runs this often."""
+        self._again.setInterval(milliseconds)
+        if self._again.isActive():
+            self._again.start()
+
     # How it is seen ------------------------------------------------------------------------------
 
     def change(self, **values: Any) -> None:

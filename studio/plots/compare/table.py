@@ -39,6 +39,7 @@ _FIGURES = {
 }
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX = 10
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class CompareTable(QWidget):
@@ -118,6 +119,7 @@ class CompareTable(QWidget):
         self.tree.setHeaderLabels([*_HEADS, *differing])
         for column, about in _FIGURES.items():
             self.tree.headerItem().setToolTip(column, plain_tip(about))
+            self.tree.headerItem().setTextAlignment(column, _RIGHT)
         for place, each in enumerate(shown.comparison.groups):
             item = self._group_row(each, place, shown)
             self.tree.addTopLevelItem(item)
@@ -210,4 +212,4 @@ def _tick(item: QTreeWidgetItem, ticked: bool) -> None:
 
 def _align(item: QTreeWidgetItem) -> None:
     for column in _FIGURES:
-        item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        item.setTextAlignment(column, _RIGHT)
