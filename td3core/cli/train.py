@@ -148,7 +148,7 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
     from td3core.protocol.events import Failed
 
     control = Control()
-    with _interrupts_stop(control), ProgressReporter(console) as report:
+    with interrupts_stop(control), ProgressReporter(console) as report:
         outcome = begin(control, report)
     if isinstance(outcome, Failed):
         if outcome.request:
@@ -156,13 +156,13 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")
-        result = _as_dict(outcome.ending) | {"message": outcome.message}
+        result = ending_as_dict(outcome.ending) | {"message": outcome.message}
         return Answer(status=FAILED, result=result, error=outcome.message)
-    return Answer(result=_as_dict(outcome))
+    return Answer(result=ending_as_dict(outcome))
 
 
-def _as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that never started."""
+def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
+    """Return the keys of ``--json``; all null for a run that has no ending."""
     from td3core.protocol.events import Ended
 
     if ending is None:
@@ -172,7 +172,7 @@ def _as_dict(ending: "Ended | None") -> dict[str, Any]:
 
 
 @contextmanager
-def _interrupts_stop(control: Control) -> Iterator[None]:
+def interrupts_stop(control: Control) -> Iterator[None]:
     """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
     A terminal that is closed saves and stops it too. That may be signalled several times; with

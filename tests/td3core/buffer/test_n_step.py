@@ -1,5 +1,6 @@
 """Transitions of several steps: summed rewards, the state after them, cut where an episode ends."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
+from tests.support.scripted import Script
+from tests.td3core.helpers import finish, tiny
 
 GAMMA = 0.9
 
@@ -87,3 +92,37 @@ def test_the_buffer_itself_is_not_changed() -> None:
     before = made.buffer.rows.copy()
     made.buffer.n_step_rows(np.arange(5), 3, GAMMA)
     assert np.array_equal(made.buffer.rows, before)
+
+
+@pytest.mark.parametrize("values", [{"num_envs": 2, "updates_per_step": 2}, {}])
+def test_an_agent_learns_from_the_same_rows_with_torch_and_compiled(
+    values: dict[str, Any],
+) -> None:
+    states = []
+    for compiled in (False, True):
+        agent = TD3(*tiny(n_step=3, gamma=GAMMA, **values), 2, 1)
+        if compiled:
+            kernel_cache.load()
+            agent.use_fused()
+        made = Episodes([[(6, True), (9, False)], [(4, False), (11, True)]])
+        index = np.random.default_rng(0).integers(0, made.buffer.stored, (4, 8))
+        agent.update_from(made.buffer, index, None, 2)
+        states.append(agent.state() | {"q": np.array(list(agent.take_metrics().values()))})
+    for name, value in states[0].items():
+        np.testing.assert_allclose(value, states[1][name], rtol=1e-3, atol=1e-6, err_msg=name)
+
+
+def test_a_run_learns_from_rows_of_the_length_that_was_set(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Episodes of two environments alternate in the buffer; a step of one is two rows."""
+    asked = []
+    made = ReplayBuffer.n_step_rows
+
+    def watched(buffer: ReplayBuffer, index: Any, *arguments: Any) -> Any:
+        asked.append(arguments)
+        return made(buffer, index, *arguments)
+
+    monkeypatch.setattr(ReplayBuffer, "n_step_rows", watched)
+    finish(runs_dir, scripted(Script([(5, "terminated")])), steps=60, n_step=3, num_envs=2)
+    assert set(asked) == {(3, 0.99, 2)}
