@@ -1,7 +1,7 @@
 """Everything that a comparison shows in place of the plots of one run."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from studio.plots.compare.bar import CompareBar
 from studio.plots.compare.grid import CompareGrid
@@ -21,6 +21,8 @@ class CompareView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("compare_view")
+        # While it is hidden, its needs must not keep the panels around it small.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.session = CompareSession(self)
         self.bar = CompareBar(self.session, theme)
         self.plots = CompareGrid(self.session, theme)
