@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLa
 
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
@@ -32,6 +34,7 @@ from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
+_STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -50,11 +53,11 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = self._looked_for_interrupted = False
+        self._closing = self._closing_sweep = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.model, runs_dir, self)
+        self.many = ManyRuns(self.controller, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -87,6 +90,7 @@ class MainWindow(QMainWindow):
         self.replay = self.panels.get(ReplayPane)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
+        self.sweeps = self.panels.get(SweepPanel)
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
@@ -159,9 +163,13 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
+        self.sweeps.opened.connect(self.model.open)
+        self.sweeps.settings_chosen.connect(self._use_settings)
+        self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
-        actions.opened.connect(self.model.open)
         actions.compare_requested.connect(comparing.compare)
+        for opened in (actions.opened, self.many.opened):
+            opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
@@ -222,6 +230,12 @@ class MainWindow(QMainWindow):
         else:
             self.show_runs()
 
+    @Slot(object)
+    def _use_settings(self, found: TrialSettings) -> None:
+        """Show the settings of a sweep's trial in the forms."""
+        self.setup.show_run(found.config, found.name)
+        self.live.show_tunables(found.tunables)
+
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
@@ -247,6 +261,11 @@ class MainWindow(QMainWindow):
 
     def _close_if_asked(self) -> None:
         if self._closing and not self.many.busy:
+            QTimer.singleShot(0, self.close)
+
+    @Slot()
+    def _close_after_sweep(self) -> None:
+        if self._closing_sweep:
             QTimer.singleShot(0, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
@@ -280,7 +299,10 @@ class MainWindow(QMainWindow):
                 self.many.stop_all()
             elif answer == "keep":
                 self.many.leave_all()
-        if self.many.busy:
+        if self.sweeps.busy and not self._closing_sweep and confirm(self, *_STOP_SWEEP):
+            self._closing_sweep = self.sweeps.busy
+            self.sweeps.stop()
+        if self.many.busy or self.sweeps.busy:
             event.ignore()
             return
         self.many.shutdown()
@@ -312,6 +334,8 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = True
+        self._closing = self._closing_sweep = True
         self.many.stop_all()
+        # Its runs save themselves when the sweep's process ends.
+        self.sweeps.shutdown()
         self.close()
