@@ -12,6 +12,9 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from studio.experiments.group_session import GroupSession
+from studio.experiments.panel import ManyRunsPanel
+from studio.experiments.run_queue import RunQueue
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -34,6 +37,8 @@ class PanelContext:
     model: RunModel
     controller: RunController
     launcher: RunLauncher
+    session: GroupSession
+    queue: RunQueue
     runs_dir: Path
     settings: QSettings
     theme: Theme
@@ -99,6 +104,15 @@ PANELS = (
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
         size=290,
+        tabbed=True,
+        hidden=True,
+    ),
+    PanelSpec(
+        name="many",
+        title="Group and queue",
+        side="bottom",
+        make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
+        size=250,
         tabbed=True,
         hidden=True,
     ),

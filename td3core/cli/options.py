@@ -29,6 +29,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Change a setting; may be repeated."),
 ]
 Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Runs of a group at once. Default: as many as cores and memory allow."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 # Printed by app.main: a command only returns its result, and prints none of its own.
 AsJson = Annotated[

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from td3core.cli.options import AsJson, EnvModule, EnvName, Run, RunsDir, Settings, Steps
+from td3core.cli.options import AsJson, EnvModule, EnvName, Jobs, Run, RunsDir, Settings, Steps
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
 from td3core.cli.values import assignments
@@ -34,6 +34,13 @@ def train(
     ] = None,
     steps: Steps = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEEDS", help="Train a run for each of 5 seeds (5), or for these (0-4,7)."
+        ),
+    ] = None,
+    jobs: Jobs = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
     threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
@@ -42,12 +49,12 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
-    _as_json: AsJson = False,
+    as_json: AsJson = False,
 ) -> Answer:
-    """Train an agent. Ctrl-C saves and stops."""
+    """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
     from td3core.runs.journal import changes_of
-    from td3core.training.launch import train as train_run
 
+    several = _seeds(seeds, seed, journal, jobs)
     values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
@@ -58,10 +65,37 @@ def train(
     folder = runs_folder(runs_dir)
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
     config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
+    if several:
+        from td3core.cli.experiments.groups import train_group
+
+        return train_group(folder, several, config, tunables, jobs, as_json=as_json)
+    # It loads torch, which a group leaves to its processes.
+    from td3core.training.launch import train as train_run
+
     schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
         lambda control, report: train_run(config, tunables, control, report, folder, schedule),
     )
+
+
+def _seeds(
+    seeds: str | None, seed: int | None, journal: Path | None, jobs: int | None
+) -> tuple[int, ...]:
+    """Return the seeds of a group; none for a single run.
+
+    Raises:
+        RequestError: they are refused, or exclude another option.
+    """
+    from td3core.experiments.groups.seeds import parse_seeds
+
+    if seeds is None:
+        if jobs is not None:
+            raise RequestError("--jobs needs --seeds: a single run is one job.")
+        return ()
+    for option, value in (("--seed", seed), ("--journal", journal)):
+        if value is not None:
+            raise RequestError("--seeds and {option} exclude each other.", option=option)
+    return parse_seeds(seeds)
 
 
 def _settings(
@@ -78,13 +112,26 @@ def _settings(
 
 
 def resume(
-    run: Run, steps: Steps = None, runs_dir: RunsDir = None, _as_json: AsJson = False
+    run: Run,
+    steps: Steps = None,
+    runs_dir: RunsDir = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
 ) -> Answer:
-    """Resume a run exactly where it was interrupted."""
+    """Resume a run, or all runs of a group, exactly where they were interrupted."""
+    from td3core.experiments.groups.group import find_group
+
+    total = None if steps is None else int(parse_value("steps", steps))
+    group = find_group(run, runs_folder(runs_dir))
+    if group is not None:
+        from td3core.cli.experiments.groups import resume_group
+
+        return resume_group(group, total, jobs, as_json=as_json)
+    if jobs is not None:
+        raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     from td3core.training.launch import resume as resume_run
 
     path = find_run(run, runs_dir).path
-    total = None if steps is None else int(parse_value("steps", steps))
     return _run(lambda control, report: resume_run(path, control, report, steps=total))
 
 
@@ -171,8 +218,19 @@ def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
     return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
 
 
+class Stoppable(Protocol):
+    """Whatever trains and can be asked to save and stop."""
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was asked."""
+
+    def stop(self) -> None:
+        """Ask it; called in a signal handler."""
+
+
 @contextmanager
-def interrupts_stop(control: Control) -> Iterator[None]:
+def interrupts_stop(control: Stoppable) -> Iterator[None]:
     """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
     A terminal that is closed saves and stops it too. That may be signalled several times; with
