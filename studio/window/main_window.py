@@ -6,13 +6,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
+from studio.plots.compare.view import CompareView
 from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
@@ -32,6 +35,7 @@ from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
+_STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -50,7 +54,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = self._looked_for_interrupted = False
+        self._closing = self._closing_sweep = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
@@ -58,6 +62,7 @@ class MainWindow(QMainWindow):
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
+        self.comparison = CompareView(theme)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -86,6 +91,7 @@ class MainWindow(QMainWindow):
         self.replay = self.panels.get(ReplayPane)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
+        self.sweeps = self.panels.get(SweepPanel)
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
@@ -95,7 +101,10 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.banner)
-        layout.addWidget(self.plots, 1)
+        self._centre = QStackedWidget()
+        self._centre.addWidget(self.plots)
+        self._centre.addWidget(self.comparison)
+        layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
         self.toolbar.set_panels(self.docks.menu)
@@ -138,10 +147,15 @@ class MainWindow(QMainWindow):
         show_error = partial(self.banner.show_message, "error")
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
+        self.comparison.refused.connect(show_error)
+        comparing = self.comparison.session
+        comparing.opened.connect(self._show_comparison)
+        comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
+        for announced in (self.model.run_started, self.model.run_opened):
+            announced.connect(comparing.close)
         self.launcher.refused.connect(show_error)
         self.many.use_setup(self.setup)
         self.many.refused.connect(show_error)
-        self.many.opened.connect(self._open)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
         self.many.session.message_added.connect(self.log.add)
@@ -151,8 +165,12 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
+        self.sweeps.settings_chosen.connect(self._use_settings)
+        self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
-        actions.opened.connect(self._open)
+        actions.compare_requested.connect(comparing.compare)
+        for opened in (actions.opened, self.many.opened, self.sweeps.opened):
+            opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
@@ -209,11 +227,23 @@ class MainWindow(QMainWindow):
         self.runs.view.setFocus()
 
     @Slot()
+    def _show_comparison(self) -> None:
+        self._centre.setCurrentWidget(self.comparison)
+        # Plots and table need the height; Ctrl+R brings the list back.
+        self.docks.close("runs")
+
+    @Slot()
     def _toggle_runs(self) -> None:
         if self.docks.is_seen("runs"):
             self.docks.close("runs")
         else:
             self.show_runs()
+
+    @Slot(object)
+    def _use_settings(self, found: TrialSettings) -> None:
+        """Show the settings of a sweep's trial in the forms."""
+        self.setup.show_run(found.config, found.name)
+        self.live.show_tunables(found.tunables)
 
     @Slot()
     def _show_help(self) -> None:
@@ -244,6 +274,11 @@ class MainWindow(QMainWindow):
         if self._closing and not self.many.busy:
             QTimer.singleShot(0, self.close)
 
+    @Slot()
+    def _close_after_sweep(self) -> None:
+        if self._closing_sweep:
+            QTimer.singleShot(0, self.close)
+
     # Theme and closing --------------------------------------------------------------------------
 
     @property
@@ -262,7 +297,7 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        for part in (self.plots, self.status, self.toolbar, self.panels):
+        for part in (self.plots, self.comparison, self.status, self.toolbar, self.panels):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
@@ -275,13 +310,17 @@ class MainWindow(QMainWindow):
                 self.many.stop_all()
             elif answer == "keep":
                 self.many.leave_all()
-        if self.many.busy:
+        if self.sweeps.busy and not self._closing_sweep and confirm(self, *_STOP_SWEEP):
+            self._closing_sweep = self.sweeps.busy
+            self.sweeps.stop()
+        if self.many.busy or self.sweeps.busy:
             event.ignore()
             return
         self.many.shutdown()
         self.controller.stop_following(wait=True)
         self.docks.save(self._settings)
         self.panels.shutdown()
+        self.comparison.shutdown()
         self.launcher.stop()
         self.verify.cancel()
         super().closeEvent(event)
@@ -307,6 +346,8 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = True
+        self._closing = self._closing_sweep = True
         self.many.stop_all()
+        # Its runs save themselves when the sweep's process ends.
+        self.sweeps.shutdown()
         self.close()

@@ -26,7 +26,7 @@ class ManyRuns(QObject):
     beginning = Signal()
     panel_wanted = Signal()
     opened = Signal(object)
-    """A run of the group was read to be shown (:class:`~studio.session.history.RunHistory`)."""
+    """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
     def __init__(self, controller: RunController, runs_dir: Path, parent: QObject) -> None:
         super().__init__(parent)
