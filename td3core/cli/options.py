@@ -29,6 +29,13 @@ Settings = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Change a setting; may be repeated."),
 ]
 Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
+TrustEnv = Annotated[
+    bool,
+    typer.Option(
+        "--trust-env",
+        help="Run the code of an environment that a file names as module:Class, without asking.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 # Printed by app.main: a command only returns its result, and prints none of its own.
 AsJson = Annotated[

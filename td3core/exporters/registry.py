@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, unknown_name
 
 
 class Export(Protocol):
     """What the module of a format defines as ``export``."""
 
-    def __call__(self, checkpoint: Path, target: Path) -> None:
+    def __call__(self, checkpoint: Path, target: Path, **consent: Consent) -> None:
         """Write ``checkpoint`` to ``target`` in this format, replacing what is there.
 
         Raises:
@@ -34,20 +35,24 @@ class Exporter:
     about: str
     """What the file holds, in one line."""
     module: str
+    makes_env: bool = False
+    """True if it makes the agent's environment; its ``export`` then takes a ``consent`` too."""
 
     def load(self) -> Export:
         """Import the module of the format and return its ``export``."""
         return cast("Export", importlib.import_module(self.module).export)
 
-    def export(self, checkpoint: Path, target: Path) -> None:
+    def export(self, checkpoint: Path, target: Path, consent: Consent = NO_CONSENT) -> None:
         """Write ``checkpoint`` to ``target``, replacing what is there.
+
+        ``consent`` is to the code of an environment named as ``module:Class``.
 
         Raises:
             RequestError: the checkpoint cannot be read, does not suit the format, or ``target``
                 cannot be written.
         """
         try:
-            self.load()(checkpoint, target)
+            self.load()(checkpoint, target, **({"consent": consent} if self.makes_env else {}))
         except OSError as problem:
             raise RequestError(
                 "{path} cannot be written: {reason}.",
@@ -68,6 +73,7 @@ EXPORTERS: tuple[Exporter, ...] = (
         suffixes=(".mp4",),
         about="A film of one noise-free episode, one frame per step.",
         module="td3core.exporters.video",
+        makes_env=True,
     ),
 )
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint, load
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
@@ -16,12 +18,19 @@ from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
 
 
-def export(checkpoint: Path, target: Path) -> None:
+def export(checkpoint: Path, target: Path, consent: Consent = NO_CONSENT) -> None:
     """Record the first evaluation episode of seed 0; see :func:`record`."""
-    record(load(checkpoint), target, episodes=1, seed=0)
+    record(load(checkpoint), target, episodes=1, seed=0, consent=consent)
 
 
-def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> EvaluationResult:
+def record(
+    source: Checkpoint,
+    target: Path,
+    *,
+    episodes: int,
+    seed: int,
+    consent: Consent = NO_CONSENT,
+) -> EvaluationResult:
     """Record noise-free episodes and return their results.
 
     The episodes are those of an evaluation with the same seed. One frame is rendered after each
@@ -34,7 +43,8 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
     half = target.with_name(f".{target.name}.part")
     try:
         with av.open(str(half), "w", format="mp4") as container:
-            last_steps = _record_episodes(container, source, episodes, seed)
+            choice = source.header.config.choice.with_consent(consent)
+            last_steps = _record_episodes(container, source, choice, episodes, seed)
         half.replace(target)
     except OSError as problem:
         raise RequestError(
@@ -46,10 +56,14 @@ def record(source: Checkpoint, target: Path, *, episodes: int, seed: int) -> Eva
 
 
 def _record_episodes(
-    container: av.container.OutputContainer, source: Checkpoint, episodes: int, seed: int
+    container: av.container.OutputContainer,
+    source: Checkpoint,
+    choice: EnvChoice,
+    episodes: int,
+    seed: int,
 ) -> list[RolloutStep]:
     """Record episodes into an open file; return the last step of each."""
-    choice, policy = source.header.config.choice, source.policy()
+    policy = source.policy()
     last_steps: list[RolloutStep] = []
     stream: av.VideoStream | None = None
     for index in range(episodes):

@@ -64,7 +64,8 @@ class Trainer:
         exploration = self._collector.exploration
         self._live = LiveSettings(directory, agent, exploration, self._recorder, schedule)
         self._checkpointer = Checkpointer(directory, buffer, self._recorder)
-        self._evaluator = Evaluator(self.config, self._on_process_lost)
+        choice = self.config.choice.with_consent(info.consent)
+        self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
         self._state = RunState(
             self.config, info, agent, self._collector, buffer, self._live, self._clock
         )
