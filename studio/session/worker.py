@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from td3core.config import RunConfig, Tunables
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.protocol.control import Control
 from td3core.protocol.events import Failed
@@ -27,6 +28,7 @@ class NewRun:
     tunables: Tunables
     runs_dir: Path
     schedule: tuple[Change, ...] = ()
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class ResumedRun:
 
     run: Path
     steps: int | None = None
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class Branch:
     checkpoint: Path
     values: Mapping[str, Any]
     runs_dir: Path
+    consent: Consent = NO_CONSENT
 
 
 Job = NewRun | ResumedRun | Branch
@@ -75,14 +79,15 @@ class Worker(QObject):
         # Here, not at the top: this is what loads torch, and the window must not wait for it.
         from td3core.training import launch
 
-        control, report = self._control, self._report
-        match self._job:
+        control, report, job = self._control, self._report, self._job
+        consent = job.consent
+        match job:
             case NewRun(config=config, tunables=tunables, runs_dir=folder, schedule=schedule):
-                launch.train(config, tunables, control, report, folder, schedule)
+                launch.train(config, tunables, control, report, folder, schedule, consent=consent)
             case ResumedRun(run=run, steps=steps):
-                launch.resume(run, control, report, steps=steps)
+                launch.resume(run, control, report, steps=steps, consent=consent)
             case Branch(checkpoint=checkpoint, values=values, runs_dir=folder):
-                launch.branch(checkpoint, values, control, report, folder)
+                launch.branch(checkpoint, values, control, report, folder, consent=consent)
 
     def _report(self, event: object) -> None:
         self.event_reported.emit(event)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
@@ -24,6 +25,7 @@ from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
+from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
@@ -48,7 +50,8 @@ class MainWindow(QMainWindow):
         self._closing = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
-        self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
+        self.consent = CodeConsent(self)
+        self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -68,6 +71,7 @@ class MainWindow(QMainWindow):
             model=self.model,
             controller=self.controller,
             launcher=self.launcher,
+            consent=self.consent,
             runs_dir=self._runs_dir,
             settings=self._settings,
             theme=self._theme,
@@ -129,6 +133,7 @@ class MainWindow(QMainWindow):
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
         self.launcher.refused.connect(show_error)
+        self.consent.refused.connect(show_error)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
@@ -136,7 +141,8 @@ class MainWindow(QMainWindow):
         actions.opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
-        actions.verify_requested.connect(self.verify.check)
+        actions.verify_requested.connect(self.launcher.verify)
+        self.launcher.verifying.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
 
@@ -151,8 +157,17 @@ class MainWindow(QMainWindow):
             self.banner.show_message("error", self.setup.point_out(str(problem)))
             return
         self.banner.hide()
-        self.setup.origin.forget()
-        self.controller.start(config, tunables, self._runs_dir)
+
+        def start(consent: Consent) -> None:
+            self.setup.origin.forget()
+            self.controller.start(config, tunables, self._runs_dir, consent=consent)
+
+        typed = self.setup.environment.is_typed(config.choice)
+        self.consent.obtain(config.choice, start, self._on_declined, typed=typed)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        text = f"Nothing was started: the code in {module.path} was not allowed to run."
+        self.banner.show_message("error", text)
 
     @Slot()
     def _pause_or_continue(self) -> None:
@@ -225,6 +240,7 @@ class MainWindow(QMainWindow):
         self.docks.save(self._settings)
         self.panels.shutdown()
         self.launcher.stop()
+        self.consent.stop()
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -34,6 +35,7 @@ class PanelContext:
     model: RunModel
     controller: RunController
     launcher: RunLauncher
+    consent: CodeConsent
     runs_dir: Path
     settings: QSettings
     theme: Theme
@@ -65,7 +67,7 @@ PANELS = (
         name="setup",
         title="Setup",
         side="left",
-        make=lambda context: SetupPanel(context.runs_dir, context.settings),
+        make=lambda context: SetupPanel(context.runs_dir, context.settings, context.consent),
         size=292,
         scrolls=True,
         compact=True,
@@ -82,7 +84,7 @@ PANELS = (
         name="replay",
         title="Replay",
         side="right",
-        make=lambda context: ReplayPane(context.runs_dir),
+        make=lambda context: ReplayPane(context.runs_dir, context.consent),
         size=300,
     ),
     PanelSpec(

@@ -77,13 +77,13 @@ def needed(choice: EnvChoice) -> list[LocatedModule]:
 
     Names that lead nowhere are left out: there is nothing to import.
     """
-    found = (locate(name) for name in dict.fromkeys(_modules_named(choice)))
+    found = (locate(name) for name in dict.fromkeys(modules_named(choice)))
     return [module for module in found if module is not None and not _is_known(module)]
 
 
 def names_code(choice: EnvChoice) -> bool:
     """Return whether a choice names any module; searches no folder."""
-    return any(True for _ in _modules_named(choice))
+    return any(True for _ in modules_named(choice))
 
 
 def named_module(env_id: str) -> str | None:
@@ -114,7 +114,8 @@ def locate(name: str) -> LocatedModule | None:
     return LocatedModule(name, os.path.realpath(folders[0]) if folders else str(spec.origin))
 
 
-def _modules_named(choice: EnvChoice) -> Iterator[str]:
+def modules_named(choice: EnvChoice) -> Iterator[str]:
+    """Yield the modules that the name and the arguments of an environment contain."""
     main = named_module(choice.env_id)
     if main is not None:
         yield main
