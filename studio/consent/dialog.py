@@ -8,8 +8,8 @@ from td3core.config.consent import LocatedModule
 
 _WIDTH = 480
 _ABOUT = (
-    "The environment of this run is named by a file, and it is code. To show the agent or to"
-    " continue the run, this code has to be run on your computer. It can do everything that you"
+    "A file names the environment of this run, and that environment is code. To show the agent or"
+    " to continue the run, the code has to run on your computer. It can do everything that you"
     " can."
 )
 _ADVICE = (

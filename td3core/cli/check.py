@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from td3core.cli.consent import with_typed_consent
-from td3core.cli.options import AsJson, EnvModule, EnvName
+from td3core.cli.options import AsJson, EnvModule, EnvName, assignments
 from td3core.cli.terminal import Answer
-from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:

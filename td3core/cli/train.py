@@ -19,10 +19,10 @@ from td3core.cli.options import (
     Settings,
     Steps,
     TrustEnv,
+    assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
-from td3core.cli.values import assignments
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control

@@ -60,7 +60,7 @@ class Stranger:
     def write(self, name: str, folder: Path | None = None) -> Path:
         """Write a module ``a.b`` with its packages; each of them leaves a mark."""
         at, parts = folder or self.folder, name.split(".")
-        at.mkdir(exist_ok=True)
+        at.mkdir(parents=True, exist_ok=True)
         mark = _TEXT.format(marks=str(self.marks))
         for part in parts[:-1]:
             at /= part

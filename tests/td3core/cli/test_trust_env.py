@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from td3core.cli import app, consent
+from td3core.cli import app, consent, doctor
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from tests.support.stranger import Stranger
@@ -208,3 +208,62 @@ def test_another_runs_journal_names_no_code(stranger: Stranger, run: Path, runs_
     options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), *small()]
     assert app.main(["train", "Pendulum-v1", "--journal", str(run), *options]) == 0
     assert stranger.imported == set()
+
+
+# Seeing it and taking it back --------------------------------------------------------------------
+
+
+def test_what_is_allowed_is_listed_and_can_be_taken_back(
+    stranger: Stranger,
+    run: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Finding("renders", "not tried"))
+    stranger.allow(NAME)
+    assert app.main(["doctor"]) == 0
+    assert f"{NAME} in {stranger.folder}" in " ".join(capsys.readouterr().out.split())
+    assert app.main(["doctor", "--forget", NAME]) == 0
+    assert app.main(["doctor", "--forget", NAME]) == 2
+    assert app.main(COMMANDS["eval"](run, run)) == 2
+    assert stranger.imported == set()
+
+
+# Folders that are laid out to be imported from ---------------------------------------------------
+
+
+def test_modules_in_the_folder_of_a_run_are_never_found(
+    stranger: Stranger, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "gymnasium", "sitecustomize", "usercustomize"):
+        stranger.write(name, run)
+        stranger.write(name, run / "checkpoints")
+    (run / "more.pth").write_text("import gymnasium\n")
+    stranger.write("json", tmp_path / "elsewhere" / "checkpoints")
+    link = tmp_path / "linked"
+    link.symlink_to(run, target_is_directory=True)
+    monkeypatch.chdir(run)
+    for path in (run, link, link / "checkpoints" / "last.safetensors"):
+        assert app.main(["eval", str(path), "--episodes", "1"]) == 2
+        assert stranger.imported == set()
+    # Allowed, the module still comes from where it was asked about.
+    assert app.main(["eval", str(link), "--episodes", "1", "--trust-env"]) == 0
+    assert stranger.imported == {NAME}
+
+
+def test_a_name_in_notes_or_journal_is_only_text(
+    stranger: Stranger, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write(NAME)
+    run = finish(runs_dir).run
+    (run / "notes.json").write_text(json.dumps({"name": ENV, "note": ENV}))
+    with (run / "journal.jsonl").open("a") as file:
+        for field in ("env", "env_args", "consent"):
+            line = {"step": 10, "field": field, "old": "", "new": ENV, "time": "now"}
+            file.write(json.dumps(line) + "\n")
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    app.main(["resume", str(run), "--steps", "80"])
+    options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), *small()]
+    app.main(["train", "Pendulum-v1", "--journal", str(run), *options])
+    assert stranger.imported == set()
+    assert "Traceback" not in capsys.readouterr().err

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core import checkpoint
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.envs.make import make_env
 from td3core.errors import RequestError
 from tests.support.stranger import Stranger
-from tests.td3core.helpers import make_header, write_checkpoint
 
 
 @pytest.fixture
@@ -192,20 +190,6 @@ def test_no_name_makes_locating_fail_or_import(module: str, rest: str) -> None:
     trust.unconsented(EnvChoice(f"{module}:{rest}"))
     trust.names_code(EnvChoice("a", json.dumps({"x": rest})))
     assert set(sys.modules) - before <= {"unicodedata"}
-
-
-def test_a_file_cannot_bring_its_own_consent(stranger: Stranger, tmp_path: Path) -> None:
-    stranger.write("theirs_env")
-    path = write_checkpoint(tmp_path / "a.safetensors")
-    header = checkpoint.read_header(path)
-    forged = make_header(path, env="theirs_env:Slide")
-    assert forged.config.choice.consent == forged.env.choice.consent == NO_CONSENT
-    assert header.env.consent == NO_CONSENT
-    meaning = checkpoint.format._meaning(header)
-    assert "consent" not in meaning["env"]
-    meaning["env"]["consent"] = {"allowed": [["theirs_env", str(stranger.folder)]]}
-    with pytest.raises(RequestError, match="damaged description"):
-        checkpoint.format._header(path, {checkpoint.format._KEY: json.dumps(meaning)})
 
 
 # What is remembered ------------------------------------------------------------------------------
