@@ -4,7 +4,8 @@ import time
 
 import numpy as np
 
-from td3core.algorithm import fused, matmul
+from td3core.algorithm import matmul
+from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import RunConfig, Tunables
@@ -25,7 +26,7 @@ def choose(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) ->
     """Return the fastest way to update agents of these sizes; sets torch's matrix product."""
     widest = max((1, *config.actor_hidden, *config.critic_hidden))
     product = matmul.choose(tunables.batch_size, widest)
-    if config.device != "cpu" or not fused.is_ready():
+    if config.device != "cpu" or not kernel_cache.is_ready():
         return product
     agents = [TD3(config, tunables, obs_dim, act_dim) for _ in range(2)]
     agents[1].use_fused()

@@ -23,7 +23,7 @@ from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
 
 if TYPE_CHECKING:
-    from td3core.algorithm.fused import FusedUpdate
+    from td3core.algorithm.fused.update import FusedUpdate
 
 
 class TD3:
@@ -101,31 +101,38 @@ class TD3:
         buffer: ReplayBuffer,
         index: NDArray[np.int64],
         normaliser: Normaliser | None = None,
+        stride: int = 1,
     ) -> None:
         """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
 
         In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding.
+        rounding. With ``n_step`` above 1, the next step of an episode is ``stride`` rows later.
         """
+        ring = buffer.rows
+        if self.tunables.n_step > 1:
+            steps, gamma = self.tunables.n_step, self.tunables.gamma
+            ring = buffer.n_step_rows(index.ravel(), steps, gamma, stride)
+            index = np.arange(index.size).reshape(index.shape)
         if self._fused is None:
             for rows in index:
-                batch = buffer.columns(buffer.rows[rows])
+                batch = buffer.columns(ring[rows])
                 if normaliser is not None:
                     obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
                     batch = batch._replace(obs=obs, next_obs=next_obs)
                 self.update(batch)
             return
         settings = self.tunables, self._lr_share, self.updates
-        moved = self._fused(buffer, index, normaliser, *settings)
+        moved = self._fused(ring, index, normaliser, *settings)
         self.updates += len(index)
         self._metrics.count(len(index), moved)
 
-    def use_fused(self) -> None:
-        """Let :meth:`update_from` take the compiled update (see :mod:`td3core.algorithm.fused`)."""
-        from td3core.algorithm.fused import FusedUpdate
+    def use_fused(self) -> "FusedUpdate":
+        """Let :meth:`update_from` take the compiled update, and return it."""
+        from td3core.algorithm.fused.update import FusedUpdate
 
         sums = self._metrics.sums.numpy()
         self._fused = FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
+        return self._fused
 
     def _improve(self, moves_actor: bool) -> None:
         self._update_critics(self._target_value())

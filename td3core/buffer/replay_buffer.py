@@ -93,6 +93,36 @@ class ReplayBuffer:
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
 
+    def n_step_rows(
+        self, index: NDArray[np.int64], steps: int, gamma: float, stride: int = 1
+    ) -> Floats:
+        """Return rows (count, width) whose rewards and next states are ``steps`` steps long.
+
+        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, the state after the last of
+        these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
+        γ (1 - ``terminated``) is the discount of that state's value.
+
+        Fewer steps where the episode ends or the newest transition is reached. An episode goes on
+        where the next row of its environment, ``stride`` rows later, starts where this one ends.
+        """
+        n, a = self._obs_dim, self._act_dim
+        rows = self.rows[index]
+        left = ((self.stored - 1) % len(self.rows) - index) % len(self.rows)
+        discount = np.ones(len(index), np.float32)
+        alive = rows[:, -1] == 0.0
+        for step in range(1, steps):
+            alive &= left >= step * stride
+            following = self.rows[(index + step * stride) % len(self.rows)]
+            alive &= (following[:, :n] == rows[:, n + a + 1 : -1]).all(axis=1)
+            if not alive.any():
+                break
+            discount[alive] *= np.float32(gamma)
+            rows[alive, n + a] += discount[alive] * following[alive, n + a]
+            rows[alive, n + a + 1 :] = following[alive, n + a + 1 :]
+            alive &= rows[:, -1] == 0.0
+        rows[:, -1] = 1.0 - (1.0 - rows[:, -1]) * discount
+        return rows
+
     def transitions(self, numbers: NDArray[np.int64]) -> Batch[Floats]:
         """Return transitions by number, 0 for the first ever stored.
 

@@ -13,6 +13,7 @@ from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
 from td3core.cli.check import check_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
+from td3core.cli.experiments.sweep import sweep
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
 from td3core.cli.terminal import Answer, log, print_json, print_result, printable
@@ -28,7 +29,7 @@ app = typer.Typer(
     help="Train TD3 agents, evaluate them and record videos. Without a command, the window opens.",
 )
 
-for command in (train, resume, branch, verify):
+for command in (train, resume, branch, verify, sweep):
     app.command()(command)
 app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)

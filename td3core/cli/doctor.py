@@ -66,9 +66,9 @@ def forget_code(module: str) -> str:
 
 
 def _kernel() -> Finding:
-    from td3core.algorithm import fused
+    from td3core.algorithm.fused import kernel_cache
 
-    if fused.is_ready():
+    if kernel_cache.is_ready():
         return Finding("compiled update", "ready", True)
     return Finding("compiled update", "not there; a first training run compiles it")
 

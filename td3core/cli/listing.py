@@ -47,7 +47,8 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
         means = (each.last_eval_return, each.best_eval_return)
         shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
         parent = f"branched from {each.parent.run}" if each.parent else ""
-        lines = (each.run.name, each.name, parent)
+        group = f"group {each.group}" if each.group else ""
+        lines = (each.run.name, each.name, parent, group)
         names = "\n  ".join(escape(printable(text)) for text in lines if text)
         table.add_row(names, str(each.state), f"{each.env_steps:,} of {each.steps:,}", *shown)
     for run in unreadable:

@@ -178,7 +178,7 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
     from td3core.protocol.events import Failed
 
     control = Control()
-    with _interrupts_stop(control), ProgressReporter(console) as report:
+    with interrupts_stop(control), ProgressReporter(console) as report:
         outcome = begin(control, report)
     if isinstance(outcome, Failed):
         if outcome.request:
@@ -202,7 +202,7 @@ def _as_dict(ending: "Ended | None") -> dict[str, Any]:
 
 
 @contextmanager
-def _interrupts_stop(control: Control) -> Iterator[None]:
+def interrupts_stop(control: Control) -> Iterator[None]:
     """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
     A terminal that is closed saves and stops it too. That may be signalled several times; with

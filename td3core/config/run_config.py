@@ -55,7 +55,7 @@ class RunConfig:
         zero="automatic",
         low=0,
         high=1024,
-        help="Torch threads for the updates. 0 uses one fewer than the machine has cores.",
+        help="Threads for the updates. 0 uses one fewer than the machine has cores.",
     )
     num_envs: int = setting(
         1,

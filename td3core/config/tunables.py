@@ -114,8 +114,30 @@ class Tunables:
         low=0,
         high=64,
         shown=(0, 8),
-        help="Gradient updates per environment step once learning has started. 0 collects"
-        " transitions without learning.",
+        help="Gradient updates per environment step (see Update interval) once learning has"
+        " started. 0 collects transitions without learning.",
+    )
+    update_interval: int = setting(
+        1,
+        label="Update interval",
+        unit="environment steps",
+        low=1,
+        high=1000,
+        shown=(1, 16),
+        help="Environment steps between updates. Where a step is much cheaper than an update, more"
+        " steps per update can learn sooner by the clock. The paper updates after every step.",
+    )
+    n_step: int = setting(
+        1,
+        label="Multi-step returns",
+        symbol="n",
+        unit="environment steps",
+        low=1,
+        high=100,
+        shown=(1, 10),
+        help="Rewards summed before the target bootstraps: y = r₁ + γ r₂ + … + γⁿ Q′(sₙ, ã), cut at"
+        " the end of an episode (Sutton and Barto, 2018, chapter 7; used off-policy without"
+        " correction, as in D4PG). The paper uses 1.",
     )
     exploration_noise_decay: float = setting(
         1.0,

@@ -37,7 +37,7 @@ gym.logger.min_level = gym.logger.ERROR
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     """Make a fresh environment, wrapped for TD3.
 
-    A plain text is what its caller typed; a choice needs consent to the code it names.
+    A choice needs consent to the code it names (:mod:`td3core.envs.trust`); a plain text has none.
 
     Raises:
         UntrustedCodeError: a module without consent; nothing was imported.
@@ -89,7 +89,7 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
 
 
 def _choice(which: EnvChoice | str) -> EnvChoice:
-    return which if isinstance(which, EnvChoice) else trust.typed(EnvChoice(which))
+    return which if isinstance(which, EnvChoice) else EnvChoice(which)
 
 
 def _require_notation(env_id: str) -> None:

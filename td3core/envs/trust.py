@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-from td3core.config.consent import LocatedModule
+from td3core.config.consent import Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import PYBULLET
 from td3core.errors import RequestError
@@ -51,6 +51,12 @@ class UntrustedCodeError(RequestError):
 def typed(choice: EnvChoice) -> EnvChoice:
     """Return a choice that the user made in person, with consent to the code it names."""
     return replace(choice, consent=choice.consent.adding(needed(choice)))
+
+
+def consent_to(names: Iterable[str]) -> Consent:
+    """Return consent to modules that the user has allowed by name, wherever they lie."""
+    found = (locate(name) for name in names)
+    return Consent().adding(module for module in found if module is not None)
 
 
 def require_consent(choice: EnvChoice) -> None:

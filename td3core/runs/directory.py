@@ -64,10 +64,13 @@ class RunDirectory:
         tunables: Tunables,
         created: str,
         parent: Parent | None = None,
+        group: str = "",
     ) -> None:
         # An environment may change the current folder.
         self.path = path = path.absolute()
         self.parent = parent
+        self.group = group
+        """The group of runs that this one was started with; empty without one."""
         self.config = config
         self.first_tunables = tunables
         self.created = created
@@ -89,6 +92,7 @@ class RunDirectory:
         config: RunConfig,
         tunables: Tunables,
         parent: Parent | None = None,
+        group: str = "",
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
@@ -97,11 +101,13 @@ class RunDirectory:
         """
         created = now()
         try:
-            run = cls(new_folder(runs_dir, config), config, tunables, created, parent)
+            run = cls(new_folder(runs_dir, config), config, tunables, created, parent, group)
             run.checkpoints.mkdir()
             description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)
+            if group:
+                description["group"] = group
             run._describe(description)
         except OSError as problem:
             raise RequestError(
@@ -125,7 +131,8 @@ class RunDirectory:
                 raise RequestError("it was written by a newer TD3 Studio")
             config, tunables = make_settings({**found["config"], **found["tunables"]})
             parent = metadata.parse_parent(found.get("parent"))
-            return cls(path, config, tunables, str(found["created"]), parent)
+            group = metadata.parse_group(found.get("group"))
+            return cls(path, config, tunables, str(found["created"]), parent, group)
         except FileNotFoundError as problem:
             raise RequestError("{path} is not a run: it holds no run.toml.", path=path) from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
@@ -212,7 +219,8 @@ class RunDirectory:
 
     def with_config(self, config: RunConfig) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`prepare_resume`."""
-        return RunDirectory(self.path, config, self.first_tunables, self.created, self.parent)
+        kept = (self.first_tunables, self.created, self.parent, self.group)
+        return RunDirectory(self.path, config, *kept)
 
     def adopt_buffer(self, other: Path) -> None:
         """Copy the replay buffer of another run, if there is one.

@@ -44,6 +44,8 @@ class RunSummary:
     name: str
     """The name the user gave it; empty without one."""
     note: str
+    group: str = ""
+    """The group of runs it was started with; empty without one."""
 
 
 _opened: dict[Path, tuple[int, RunDirectory]] = {}
@@ -150,6 +152,7 @@ def summarise(run: RunDirectory) -> RunSummary:
         parent=run.parent,
         name=label.name,
         note=label.note,
+        group=run.group,
     )
 
 

@@ -130,6 +130,14 @@ def read_label(folder: Path) -> RunLabel:
         return RunLabel()
 
 
+def parse_group(found: Any) -> str:
+    """Return the group that a ``run.toml`` names; empty if there is none or it is damaged."""
+    name = found if isinstance(found, str) and len(found) <= _MOST_NAME else ""
+    # The name of a folder; a path could lead anywhere.
+    plain = name not in ("", ".", "..") and name == Path(name).name and not {"\0", "\\"} & set(name)
+    return name if plain else ""
+
+
 def parse_parent(found: Any) -> Parent | None:
     """Return the parent that a ``run.toml`` names, ``None`` if the entry is damaged."""
     try:

@@ -126,7 +126,7 @@ class Collector:
         normalised by the present statistics, which keep moving.
         """
         batch = self._agent.tunables.batch_size
-        if self._there is not None:
+        if self._there is not None and self._agent.tunables.n_step == 1:
             for _ in range(updates):
                 self._agent.update(self._there.sample(self._sampling, batch))
             return
@@ -134,7 +134,7 @@ class Collector:
         for first in range(0, updates, most):
             count = min(updates - first, most)
             index = self._buffer.draw(self._sampling, (count, batch))
-            self._agent.update_from(self._buffer, index, self._normaliser)
+            self._agent.update_from(self._buffer, index, self._normaliser, len(self._envs.slots))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of statistics, generators and the positions of all episodes."""

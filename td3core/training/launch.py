@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-from td3core.algorithm import fused
 from td3core.algorithm.device import require_device, require_memory
+from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
@@ -80,19 +80,21 @@ def train(
     schedule: Sequence[Change] = (),
     *,
     consent: Consent = NO_CONSENT,
+    group: str = "",
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
+    ``group`` is the name of the group of runs that this one belongs to.
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables)
+            made = RunDirectory.create(runs_dir, config, tunables, group=group)
             _lock(made, resources)
             return made
 
@@ -228,7 +230,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     if config.device == "cpu":
         # Before the limit below, which holds for the libraries that are loaded.
-        fused.load_or_compile()
+        kernel_cache.load_or_compile()
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))

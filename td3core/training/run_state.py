@@ -4,7 +4,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.algorithm import engine, fused, matmul
+from td3core.algorithm import engine, matmul
+from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint, Counters, Header
@@ -128,7 +129,7 @@ class RunState:
             self._engine = used
             matmul.use(used)
         elif used == engine.NUMBA:
-            if not fused.is_ready():
+            if not kernel_cache.is_ready():
                 template = "The last digits will differ: the compiled update is not available here."
                 return [Message(template)]
             self._engine = used

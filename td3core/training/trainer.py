@@ -184,9 +184,11 @@ class Trainer:
         if self.config.lr_final < 1.0:
             done = min(self.env_steps / self.config.steps, 1.0)
             self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
-        updates = self._num_envs * self._agent.tunables.updates_per_step
-        self._collector.update_agent(updates)
-        return updates > 0
+        tunables, now = self._agent.tunables, self.env_steps
+        every = tunables.update_interval
+        turns = now // every - (now - self._num_envs) // every
+        self._collector.update_agent(turns * tunables.updates_per_step)
+        return turns * tunables.updates_per_step > 0
 
     def _do_due_work(self, learning: bool) -> None:
         config = self.config

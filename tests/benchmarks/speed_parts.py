@@ -63,7 +63,8 @@ def our_agent(
     import torch
     from threadpoolctl import threadpool_limits
 
-    from td3core.algorithm import fused, matmul
+    from td3core.algorithm import matmul
+    from td3core.algorithm.fused import kernel_cache
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.config import make_settings
@@ -73,7 +74,7 @@ def our_agent(
     config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
     if compiled:
-        fused.load()
+        kernel_cache.load()
         agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
@@ -205,9 +206,9 @@ def bound() -> dict[str, float]:
 
 def bound_by_scipy() -> dict[str, float]:
     """As :func:`bound`, with SciPy's BLAS, which the compiled update calls."""
-    from td3core.algorithm import fused
+    from td3core.algorithm.fused import kernel_cache
 
-    fused.load()
+    kernel_cache.load()
     from numba import njit
     from threadpoolctl import threadpool_limits
 

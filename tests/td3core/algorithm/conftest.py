@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from td3core.algorithm import fused
+from td3core.algorithm.fused import kernel_cache
 from tests.td3core.helpers import ENGINES, engine
 
 _BOTH = (
@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def kernel() -> None:
     """The compiled update, loaded; the first time ever it is compiled, which takes a while."""
-    fused.load()
+    kernel_cache.load()
 
 
 @pytest.fixture(autouse=True)

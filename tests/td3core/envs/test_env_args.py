@@ -70,7 +70,7 @@ def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> N
     assert (env.unwrapped.height, env.observation_space.shape) == (7.0, (4,))
     info = check_env(typed(EnvChoice(name, HIGH)))
     assert (info.obs_dim, info.choice) == (4, EnvChoice(name, HIGH))
-    assert check_env(name).obs_dim == 3
+    assert check_env(typed(EnvChoice(name))).obs_dim == 3
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])

@@ -39,6 +39,8 @@ def test_a_choice_without_consent_is_refused_before_anything_is_imported(
     stranger: Stranger, name: str
 ) -> None:
     path = stranger.write("theirs_env")
+    with pytest.raises(trust.UntrustedCodeError):
+        make_env(name)
     with pytest.raises(trust.UntrustedCodeError, match=r"theirs_env\.py") as caught:
         make_env(EnvChoice(name))
     assert (caught.value.module.name, caught.value.module.path) == ("theirs_env", str(path))
@@ -115,7 +117,7 @@ def test_the_current_folder_is_searched_last_and_not_for_good(
         make_env(EnvChoice("theirs_env:Slide"))
     assert sys.path == before, "libraries would look for what they lack there"
     assert "here" not in located("json")
-    make_env("theirs_env:Slide").close()
+    make_env(trust.typed(EnvChoice("theirs_env:Slide"))).close()
 
 
 @pytest.mark.parametrize(

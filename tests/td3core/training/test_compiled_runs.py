@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.algorithm import engine, fused
+from td3core.algorithm import engine
+from td3core.algorithm.fused import kernel_cache
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.lives import differences
 from tests.td3core.helpers import finish, run, same, tensors
@@ -17,8 +18,8 @@ VALUES: dict[str, Any] = {"steps": 120, "eval_interval": 40, "checkpoint_interva
 
 @pytest.fixture(autouse=True)
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    fused.load()
-    monkeypatch.setattr(fused, "is_ready", lambda: True)
+    kernel_cache.load()
+    monkeypatch.setattr(kernel_cache, "is_ready", lambda: True)
     monkeypatch.setattr(engine, "choose", lambda *_: engine.NUMBA)
 
 
@@ -74,7 +75,7 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = stopped(runs_dir, 66, **VALUES)
-    monkeypatch.setattr(fused, "is_ready", lambda: False)
+    monkeypatch.setattr(kernel_cache, "is_ready", lambda: False)
     monkeypatch.setattr(engine, "choose", lambda *_: "MKL")
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)

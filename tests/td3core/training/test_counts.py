@@ -234,3 +234,21 @@ def test_a_run_writes_down_what_it_was_asked(runs_dir: Path) -> None:
     assert found["config"]["actor_hidden"] == list(TINY["actor_hidden"])
     assert found["machine"]["cores"] >= 1
     assert not (outcome.run / "journal.jsonl").exists(), "nobody changed anything"
+
+
+@pytest.mark.parametrize(
+    ("values", "updates"),
+    [
+        ({"update_interval": 4}, 5),
+        ({"update_interval": 4, "updates_per_step": 3}, 15),
+        ({"update_interval": 3, "num_envs": 2}, 7),
+        ({"update_interval": 1, "num_envs": 2}, 20),
+    ],
+)
+def test_updates_come_at_every_multiple_of_their_interval(
+    runs_dir: Path, scripted: Any, values: dict[str, Any], updates: int
+) -> None:
+    made = scripted(Script(MIXED))
+    outcome = finish(runs_dir, made, steps=40, learning_starts=20, **values)
+    # Of steps 21 to 40.
+    assert outcome.updates == updates

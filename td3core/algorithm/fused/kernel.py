@@ -18,7 +18,7 @@ _OBS_CLIP = 10.0
 _TANH_ONE = 7.90531110763549805
 """From here on tanh is 1 in float32."""
 
-_fast = njit(nogil=True, cache=True, error_model="numpy")
+fast = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class Network(NamedTuple):
@@ -55,14 +55,15 @@ class Work(NamedTuple):
     obs: Any  # (batch, obs): an actor's input
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
+    q: Any  # (members, batch): Q'(s', ã)
     y: Any  # (batch,)
     actor_h: Any
     actor_g: Any
-    critic_h: Any
-    critic_g: Any
+    critic_h: Any  # (members, ...)
+    critic_g: Any  # (members, ...)
 
 
-@_fast
+@fast
 def _size(widths, members, layers):
     """Return the length of the parameters of the first layers."""
     total = 0
@@ -71,7 +72,7 @@ def _size(widths, members, layers):
     return total
 
 
-@_fast
+@fast
 def _layer(flat, widths, members, member, i):
     """Return weights (out, in) and bias (out,) of one layer of a member, as views."""
     n, m = widths[i], widths[i + 1]
@@ -81,7 +82,7 @@ def _layer(flat, widths, members, member, i):
     return flat[weight : weight + m * n].reshape(m, n), flat[bias : bias + m]
 
 
-@_fast
+@fast
 def _flat_outputs(h, widths, batch, i):
     """Return the outputs (batch * out,) of layer ``i``, as a view."""
     start = 0
@@ -90,13 +91,13 @@ def _flat_outputs(h, widths, batch, i):
     return h[start : start + batch * widths[i + 1]]
 
 
-@_fast
+@fast
 def _outputs(h, widths, batch, i):
     """Return the outputs (batch, out) of layer ``i``, as a view."""
     return _flat_outputs(h, widths, batch, i).reshape(batch, widths[i + 1])
 
 
-@_fast
+@fast
 def _tanh(x):
     """Return tanh(x) to a few units in the last place, in a form that compiles to vector code.
 
@@ -118,7 +119,7 @@ def _tanh(x):
     return p / (q * x2 + np.float32(4.89352518554385e-03))
 
 
-@_fast
+@fast
 def _activate(out, bias, relu):
     """Add the bias and apply the activation, in place."""
     for row in range(out.shape[0]):
@@ -131,7 +132,7 @@ def _activate(out, bias, relu):
                 out[row, k] = _tanh(out[row, k] + bias[k])
 
 
-@_fast
+@fast
 def _forward(net, flat, member, x, h):
     """Run one member with parameters ``flat`` on ``x`` (batch, in); return its outputs."""
     widths, batch, last = net.widths, x.shape[0], net.widths.shape[0] - 2
@@ -151,7 +152,7 @@ def _forward(net, flat, member, x, h):
     return out
 
 
-@_fast
+@fast
 def _down(weight, g, below, h_below, relu):
     """Write the gradient at the inputs of the activations below into ``below`` (batch, in)."""
     batch, n = below.shape
@@ -174,7 +175,7 @@ def _down(weight, g, below, h_below, relu):
                 below[row, k] *= np.float32(1.0) - value * value
 
 
-@_fast
+@fast
 def _backward(net, member, x, h, g):
     """Write the gradient of one member; the last part of ``g`` holds that at its outputs."""
     widths, batch = net.widths, x.shape[0]
@@ -195,8 +196,8 @@ def _backward(net, member, x, h, g):
             _down(weight, here, _outputs(g, widths, batch, i - 1), inputs, net.relu)
 
 
-@_fast
-def _adam(net, lr):
+@fast
+def adam(net, lr):
     """Take one step of Adam (Kingma and Ba, 2015, algorithm 1), in place."""
     net.step[0] += np.float32(1.0)
     t = np.float64(net.step[0])
@@ -214,23 +215,23 @@ def _adam(net, lr):
         flat[i] -= size * m / (np.sqrt(v) / root + epsilon)
 
 
-@_fast
-def _average_target(net, tau):
+@fast
+def average_target(net, tau):
     """Move the target: θ' ← τθ + (1 - τ)θ'."""
     share, target, online = np.float32(tau), net.target, net.online
     for i in range(target.shape[0]):
         target[i] += share * (online[i] - target[i])
 
 
-@_fast
+@fast
 def _clipped(value, bound):
     if value > bound:
         return bound
     return -bound if value < -bound else value
 
 
-@_fast
-def _load(ring, rows, noise, shift, scale, normalise, w):
+@fast
+def load(ring, rows, noise, shift, scale, normalise, w):
     """Gather the batch from the replay buffer: s, a, s', N(0, 1), r, 1 - terminated."""
     obs, act = w.obs.shape[1], noise.shape[1]
     for row in range(rows.shape[0]):
@@ -249,19 +250,16 @@ def _load(ring, rows, noise, shift, scale, normalise, w):
         w.continues[row] = np.float32(1.0) - source[2 * obs + act + 1]
 
 
-@_fast
+@fast
 def _copy_obs(pair, obs):
     for row in range(obs.shape[0]):
         for k in range(obs.shape[1]):
             obs[row, k] = pair[row, k]
 
 
-@_fast
-def _target_value(actor, critics, live, w):
-    """Fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã); return its mean.
-
-    ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
-    """
+@fast
+def target_action(actor, live, w):
+    """Replace the noise in ``next_pair`` by ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1)."""
     batch, obs = w.obs.shape
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
     _copy_obs(w.next_pair, w.obs)
@@ -271,58 +269,68 @@ def _target_value(actor, critics, live, w):
             noise = _clipped(w.next_pair[row, obs + k] * sigma, bound)
             noisy = _tanh(action[row, k]) + noise
             w.next_pair[row, obs + k] = _clipped(noisy, np.float32(1.0))
-    for member in range(critics.members):
-        q = _forward(critics, critics.target, member, w.next_pair, w.critic_h)
-        for row in range(batch):
-            value = q[row, 0]
-            # A NaN is not smaller than anything, and must not be lost.
-            if member == 0 or value < w.y[row] or value != value:
-                w.y[row] = value
-    gamma, total = np.float32(live.gamma), 0.0
+
+
+@fast
+def target_q(critics, member, w, h, q):
+    """Write Q'(s', ã) of one member into ``q`` (batch,)."""
+    out = _forward(critics, critics.target, member, w.next_pair, h)
+    for row in range(q.shape[0]):
+        q[row] = out[row, 0]
+
+
+@fast
+def fill_y(critics, live, w):
+    """Fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã); return its mean."""
+    batch, gamma, total = w.y.shape[0], np.float32(live.gamma), 0.0
     for row in range(batch):
-        w.y[row] = w.y[row] * w.continues[row] * gamma + w.reward[row]
+        smallest = w.q[0, row]
+        for member in range(1, critics.members):
+            value = w.q[member, row]
+            # A NaN is not smaller than anything, and must not be lost.
+            if value < smallest or value != value:
+                smallest = value
+        w.y[row] = smallest * w.continues[row] * gamma + w.reward[row]
         total += w.y[row]
     return total / batch
 
 
-@_fast
-def _update_critics(critics, live, w, sums):
-    """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
+@fast
+def critic_gradient(critics, member, w, h, g, sums):
+    """Write the gradient of MSE(Q(s, a), y) of one member: ∂L/∂Q = 2 (Q - y) / N."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
-    for member in range(critics.members):
-        q = _forward(critics, critics.online, member, w.pair, w.critic_h)
-        slope = _outputs(w.critic_g, critics.widths, batch, last)
-        value, square = 0.0, 0.0
-        for row in range(batch):
-            error = q[row, 0] - w.y[row]
-            slope[row, 0] = error * np.float32(2.0 / batch)
-            value += q[row, 0]
-            square += error * error
-        sums[member] += value / batch
-        sums[3 + member] += square / batch
-        _backward(critics, member, w.pair, w.critic_h, w.critic_g)
-    _adam(critics, live.critic_lr)
+    q = _forward(critics, critics.online, member, w.pair, h)
+    slope = _outputs(g, critics.widths, batch, last)
+    value, square = 0.0, 0.0
+    for row in range(batch):
+        error = q[row, 0] - w.y[row]
+        slope[row, 0] = error * np.float32(2.0 / batch)
+        value += q[row, 0]
+        square += error * error
+    sums[member] += value / batch
+    sums[3 + member] += square / batch
+    _backward(critics, member, w.pair, h, g)
 
 
-@_fast
+@fast
 def _action_gradient(critics, w, out):
     """Write -∂mean Q1/∂a into ``out`` (batch, act); the critics get no gradient."""
     batch, last, widths = w.y.shape[0], critics.widths.shape[0] - 2, critics.widths
-    slope = _outputs(w.critic_g, widths, batch, last)
+    slope = _outputs(w.critic_g[0], widths, batch, last)
     for row in range(batch):
         slope[row, 0] = np.float32(-1.0 / batch)
     for i in range(last, 0, -1):
         weight, _ = _layer(critics.online, widths, critics.members, 0, i)
-        here = _outputs(w.critic_g, widths, batch, i)
-        below = _outputs(w.critic_g, widths, batch, i - 1)
-        _down(weight, here, below, _outputs(w.critic_h, widths, batch, i - 1), critics.relu)
+        here = _outputs(w.critic_g[0], widths, batch, i)
+        below = _outputs(w.critic_g[0], widths, batch, i - 1)
+        _down(weight, here, below, _outputs(w.critic_h[0], widths, batch, i - 1), critics.relu)
     weight, _ = _layer(critics.online, widths, critics.members, 0, 0)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
-    np.dot(_outputs(w.critic_g, widths, batch, 0), columns, out)
+    np.dot(_outputs(w.critic_g[0], widths, batch, 0), columns, out)
 
 
-@_fast
-def _update_actor(actor, critics, live, w, sums):
+@fast
+def update_actor(actor, critics, live, w, sums):
     """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a."""
     batch, obs = w.obs.shape
     _copy_obs(w.pair, w.obs)
@@ -331,7 +339,7 @@ def _update_actor(actor, critics, live, w, sums):
         for k in range(action.shape[1]):
             action[row, k] = _tanh(action[row, k])
             w.pair[row, obs + k] = action[row, k]
-    q = _forward(critics, critics.online, 0, w.pair, w.critic_h)
+    q = _forward(critics, critics.online, 0, w.pair, w.critic_h[0])
     total = 0.0
     for row in range(batch):
         total += q[row, 0]
@@ -342,10 +350,10 @@ def _update_actor(actor, critics, live, w, sums):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
     _backward(actor, 0, w.obs, w.actor_h, w.actor_g)
-    _adam(actor, live.actor_lr)
+    adam(actor, live.actor_lr)
 
 
-@_fast
+@fast
 def update_many(
     ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
 ):
@@ -369,13 +377,19 @@ def update_many(
         How many updates moved the actor and the targets.
     """
     moved = 0
+    h, g = w.critic_h[0], w.critic_g[0]
     for i in range(index.shape[0]):
-        _load(ring, index[i], noise[i], shift, scale, normalise, w)
-        sums[2] += _target_value(actor, critics, live, w)
-        _update_critics(critics, live, w, sums)
+        load(ring, index[i], noise[i], shift, scale, normalise, w)
+        target_action(actor, live, w)
+        for member in range(critics.members):
+            target_q(critics, member, w, h, w.q[member])
+        sums[2] += fill_y(critics, live, w)
+        for member in range(critics.members):
+            critic_gradient(critics, member, w, h, g, sums)
+        adam(critics, live.critic_lr)
         if (updates + i + 1) % live.policy_delay == 0:
-            _update_actor(actor, critics, live, w, sums)
-            _average_target(actor, live.tau)
-            _average_target(critics, live.tau)
+            update_actor(actor, critics, live, w, sums)
+            average_target(actor, live.tau)
+            average_target(critics, live.tau)
             moved += 1
     return moved

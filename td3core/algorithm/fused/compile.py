@@ -1,10 +1,10 @@
-"""Compile the update for this machine: ``python -m td3core.algorithm.compile_kernel``."""
+"""Compile the update for this machine: ``python -m td3core.algorithm.fused.compile``."""
 
 import os
 
 import numpy as np
 
-from td3core.algorithm import fused
+from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import make_settings
@@ -18,15 +18,17 @@ def compile_kernel() -> None:
     Raises:
         OSError: the user's cache folder cannot be written.
     """
-    fused.load()
+    kernel_cache.load()
     values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}
     agent = TD3(*make_settings(values), obs_dim=2, act_dim=1)
     buffer = ReplayBuffer(4, 2, 1)
     obs = np.zeros(2, np.float32)
     buffer.add(obs, np.zeros(1, np.float32), 0.0, obs, True)
-    agent.use_fused()
-    agent.update_from(buffer, np.zeros((2, 3), np.int64))
-    fused.mark_ready()
+    update = agent.use_fused()
+    for threaded in (False, True):
+        update.choice.parallel = threaded
+        agent.update_from(buffer, np.zeros((2, 3), np.int64))
+    kernel_cache.mark_ready()
 
 
 def main() -> None:

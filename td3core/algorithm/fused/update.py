@@ -1,0 +1,135 @@
+"""Runs the updates of an agent through the compiled kernel."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.algorithm.fused import kernel, parallel
+from td3core.arrays import Doubles, Floats
+from td3core.config import RunConfig, Tunables
+from td3core.inference.normaliser import Normaliser
+
+if TYPE_CHECKING:
+    from td3core.algorithm.train_state import TrainState
+
+Kernel = Callable[..., int]
+
+
+class KernelChoice:
+    """One thread or two, whichever takes less time; the result is the same."""
+
+    TRIALS = 15
+    CLEARLY_FASTER = 1.1
+    """What the second thread must gain: it takes a core from everything else."""
+
+    _pool = threading.Lock()
+    """Numba's threads serve one call at a time; a second one would end the process."""
+
+    def __init__(self, *, may_be_parallel: bool) -> None:
+        self._seconds: tuple[list[float], list[float]] = ([], [])
+        self.parallel: bool | None = None if may_be_parallel else False
+        """``None`` until both were tried often enough."""
+
+    def __call__(self, count: int, arguments: tuple[Any, ...]) -> int:
+        """Do ``count`` updates; return how many moved the actor."""
+        if self.parallel is not None:
+            return self._run(self.parallel, arguments)
+        serial, threaded = self._seconds
+        tried = len(threaded) < len(serial)
+        start = time.perf_counter()
+        moved = self._run(tried, arguments)
+        self._seconds[tried].append((time.perf_counter() - start) / count)
+        if len(threaded) == self.TRIALS:
+            # The first call starts the threads.
+            gain = float(np.median(serial[1:]) / np.median(threaded[1:]))
+            self.parallel = gain > self.CLEARLY_FASTER
+        return moved
+
+    def _run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:
+        serial_kernel: Kernel = kernel.update_many
+        if not threaded or not self._pool.acquire(blocking=False):
+            return serial_kernel(*arguments)
+        try:
+            numba.set_num_threads(2)
+            parallel_kernel: Kernel = parallel.update_many
+            return parallel_kernel(*arguments)
+        finally:
+            self._pool.release()
+
+
+class FusedUpdate:
+    """Runs the updates of an agent in one compiled call, on the memory of its tensors."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        actor: "TrainState",
+        critics: "TrainState",
+        smoothing: np.random.Generator,
+        sums: Doubles,
+    ) -> None:
+        """``sums``: those of :class:`~td3core.algorithm.update_metrics.UpdateMetrics`."""
+        self._smoothing, self._sums = smoothing, sums
+        self._networks = tuple(
+            kernel.Network(
+                np.array(state.online.widths, np.int64),
+                len(state.names),
+                activation == "relu",
+                *state.arrays(),
+            )
+            for state, activation in (
+                (actor, config.actor_activation),
+                (critics, config.critic_activation),
+            )
+        )
+        pool: Any = numba.config
+        threads = min(config.torch_threads, pool.NUMBA_NUM_THREADS)
+        self.choice = KernelChoice(may_be_parallel=config.twin_critics and threads > 1)
+        self._obs_dim, self._act_dim = actor.online.widths[0], actor.online.widths[-1]
+        self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
+        self._work: Any = None
+
+    def __call__(
+        self,
+        ring: Floats,
+        index: NDArray[np.int64],
+        normaliser: Normaliser | None,
+        tunables: Tunables,
+        lr_share: float,
+        updates: int,
+    ) -> int:
+        """Do an update for each row of ``index`` (count, batch), after the first ``updates``.
+
+        ``ring`` (n, width) holds the transitions that ``index`` names, as the replay buffer does.
+
+        Returns:
+            How many of them moved the actor.
+        """
+        count, batch = index.shape
+        if self._work is None or len(self._work.y) != batch:
+            self._work = self._make_work(batch)
+        noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
+        shift, scale = self._identity if normaliser is None else normaliser.affine()
+        live = kernel.Live(*(getattr(tunables, name) for name in kernel.Live._fields))
+        live = live._replace(
+            actor_lr=lr_share * tunables.actor_lr, critic_lr=lr_share * tunables.critic_lr
+        )
+        scaling = shift, scale, normaliser is not None
+        rest = live, updates, self._work, self._sums
+        return self.choice(count, (ring, index, noise, *scaling, *self._networks, *rest))
+
+    def _make_work(self, batch: int) -> Any:
+        """Return the arrays that an update of this batch size computes in."""
+        actor, critics = (network.widths for network in self._networks)
+        members = self._networks[1].members
+        actor_size, critic_size = (batch * int(widths[1:].sum()) for widths in (actor, critics))
+        pair, obs = (batch, int(critics[0])), (batch, self._obs_dim)
+        batches = (batch, batch, (members, batch), batch)
+        sizes = (actor_size, actor_size, (members, critic_size), (members, critic_size))
+        shapes = (pair, pair, obs, *batches, *sizes)
+        return kernel.Work(*(np.zeros(shape, np.float32) for shape in shapes))

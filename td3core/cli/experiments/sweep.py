@@ -1,0 +1,136 @@
+"""The command that searches for good settings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
+from td3core.cli.paths import runs_folder
+from td3core.cli.terminal import Answer, console, log, log_error, print_result
+from td3core.cli.train import FAILED, interrupts_stop
+from td3core.config.env_choice import EnvChoice
+from td3core.errors import RequestError
+from td3core.protocol.control import Control
+
+if TYPE_CHECKING:
+    from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+    from td3core.experiments.sweeps.launch import SweepRequest
+
+_ACTIONS = ("resume", "show", "stop")
+
+
+def sweep(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A sweep file or the name of a bundled one; or resume, show or stop, with the name"
+            " of a sweep.",
+        ),
+    ],
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A sweep.")] = None,
+    runs_dir: RunsDir = None,
+    env_module: EnvModule = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=0, max=1024, help="Runs at once; 0 for one per free core.")
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Train on a Ray cluster: auto, ray://HOST:PORT, or local for this machine.",
+        ),
+    ] = None,
+    trust_env: TrustEnv = False,
+    as_json: AsJson = False,
+) -> Answer:
+    """Search for good settings. The same command continues a sweep that was interrupted."""
+    from td3core.experiments.sweeps.folder import SweepFolder
+    from td3core.experiments.sweeps.launch import SweepRequest, read_sweep_file, with_module
+
+    folder = runs_folder(runs_dir)
+    if target in _ACTIONS and not Path(target).is_file():
+        if name is None:
+            raise RequestError("sweep {action} needs the name of a sweep.", action=target)
+        found = SweepFolder.find(folder, name)
+        if target == "stop":
+            return _stop(found)
+        if target == "show":
+            return _show(found, as_json=as_json)
+        spec, text = with_module(found.spec(), env_module), found.text()
+    elif name is not None:
+        raise RequestError("sweep takes one file, or resume, show or stop and a name.")
+    else:
+        text, spec = read_sweep_file(target, env_module)
+    # Its file may not name a module, so the user did; but its settings may come from anyone.
+    typed = with_typed_consent(EnvChoice(spec.environment)).consent
+    choice = EnvChoice(spec.environment, spec.settings.get("env_args", ""), typed)
+    consent = obtain_consent(choice, given=trust_env)
+    request = SweepRequest(
+        text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
+    )
+    return _conduct(request, as_json=as_json)
+
+
+def _conduct(request: "SweepRequest", *, as_json: bool) -> Answer:
+    from td3core.cli.experiments.sweep_progress import SweepProgress, summary
+    from td3core.experiments.sweeps.launch import conduct
+
+    control = Control()
+    with interrupts_stop(control), SweepProgress(console) as report:
+        state, failed = conduct(request, control, report)
+    if not as_json:
+        for line in summary(state):
+            print_result(line)
+    result = as_dict(state)
+    if failed:
+        log_error("The sweep was given up:", state.message)
+        result["stopped"] = "failed"
+        return Answer(status=FAILED, result=result, error=state.message)
+    if state.message:
+        log(state.message)
+    if result["stopped"] != "finished":
+        log(f"Continue with: td3-studio sweep resume {state.name}")
+    return Answer(result=result)
+
+
+def _show(folder: "SweepFolder", *, as_json: bool) -> Answer:
+    from td3core.cli.experiments.sweep_progress import summary, trials_table
+    from td3core.experiments.sweeps.state import importance_of, read_sweep
+
+    state = read_sweep(folder)
+    importance = importance_of(folder)
+    if not as_json:
+        trials_table(state)
+        for line in summary(state):
+            print_result(line)
+        for name, share in importance.items():
+            print_result(f"importance  {name:<24} {share:.0%}")
+    return Answer(result=as_dict(state) | {"importance": importance})
+
+
+def _stop(folder: "SweepFolder") -> Answer:
+    folder.ask_to_stop()
+    log(f"The sweep {folder.name} saves its runs and stops.")
+    return Answer(result={"name": folder.name, "stopping": True})
+
+
+def as_dict(state: "SweepState") -> dict[str, Any]:
+    """Return the keys of ``--json``."""
+    best = state.best
+    counts = {each: state.count(each) for each in ("done", "running", "pruned", "failed")}
+    over = not counts["running"] and sum(counts.values()) >= state.wanted
+    return {
+        "name": state.name,
+        "path": state.path,
+        "objective": state.objective,
+        "best_value": best.value if best else None,
+        "best_trial": best.number if best else None,
+        "best_settings": dict(best.settings) if best else None,
+        "best_runs": list(best.runs) if best else None,
+        "trials": counts | {"wanted": state.wanted},
+        "seconds": state.seconds,
+        "stopped": "finished" if over else "running" if state.running else "user",
+    }

@@ -1,0 +1,4 @@
+"""Sweeps: many trials that search for good settings.
+
+Start with ``spec.py``, which is what a sweep's file describes, and ``conductor.py``, which runs it.
+"""

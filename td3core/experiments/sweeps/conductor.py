@@ -1,0 +1,309 @@
+"""Conducts a sweep: asks for trials, trains their runs, reports their evaluations, prunes.
+
+The study and the runs' folders hold all there is to know, so that the next process continues where
+one was killed.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from td3core.config import check_together
+from td3core.errors import Message, RequestError, brief
+from td3core.experiments.sweeps.executor import Executor, RunEnd
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.experiments.sweeps.state import state_of
+from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
+from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
+from td3core.protocol.control import Control
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import write_label
+
+_POLL_S = 0.25
+_STATE_EVERY_S = 1.0
+_MOST_LOSSES = 3
+_GIVE_UP_AFTER = 5
+
+
+class SweepConductor:
+    """Runs one sweep to its end, or until it is stopped."""
+
+    def __init__(
+        self,
+        spec: SweepSpec,
+        folder: SweepFolder,
+        study: SweepStudy,
+        executor: Executor,
+        control: Control,
+        report: Callable[[SweepState], None] = lambda _: None,
+    ) -> None:
+        self._spec, self._folder, self._study = spec, folder, study
+        self._executor, self._control, self._report = executor, control, report
+        self._live: dict[int, LiveTrial] = {}
+        self._records: list[TrialRecord] = []
+        self._exhausted = False
+        self._message = Message("")
+        self._began = time.monotonic()
+        self._used_before = study.seconds_used()
+        self._finished_before = 0
+        self._shown_at = 0.0
+
+    def run(self) -> SweepState:
+        """Conduct the sweep; return its state at the end."""
+        # A stop that came too late for the process before this one.
+        self._folder.take_stop()
+        try:
+            self._pick_up()
+            while True:
+                self._start_what_fits()
+                if not self._live:
+                    break
+                for end in self._executor.wait(_POLL_S):
+                    self._take(end)
+                self._follow()
+                self._conclude()
+                self._show()
+                if self._must_stop():
+                    self._stop_all()
+                    break
+        finally:
+            self._executor.close()
+            self._study.use_seconds(self._seconds)
+        if self._all_failed():
+            self._give_up()
+        return self._show(final=True)
+
+    @property
+    def failed(self) -> bool:
+        """True if the sweep was given up because every trial failed."""
+        return self._all_failed()
+
+    @property
+    def _seconds(self) -> float:
+        return self._used_before + time.monotonic() - self._began
+
+    # Starting -----------------------------------------------------------------------------------
+
+    def _pick_up(self) -> None:
+        """Continue the trials that were under way when the sweep was stopped or killed."""
+        self._records = self._study.trials()
+        self._finished_before = sum(each.state != "running" for each in self._records)
+        for record in self._records:
+            if record.state == "running":
+                self._begin(self._study.settings_of(record))
+
+    def _begin(self, record: TrialRecord) -> None:
+        runs = [TrialRun(seed=seed) for seed in self._spec.seeds]
+        trial = LiveTrial(
+            number=record.number,
+            settings=record.settings,
+            runs=runs,
+            began=time.monotonic(),
+            pruned_at=record.pruned_at,
+        )
+        self._live[record.number] = trial
+        try:
+            config, tunables = self._spec.run_settings(record.settings, runs[0].seed)
+            check_together(config, tunables)
+        except RequestError as problem:
+            trial.failure = str(problem)
+            return
+        for run in runs:
+            path = self._folder.run_path(trial.number, run.seed)
+            if path.is_dir():
+                run.path = path
+                run.read()
+                ending = RunDirectory.open(path).ending()
+                run.state = "finished" if ending and ending.stopped == "finished" else "waiting"
+
+    def _start_what_fits(self) -> None:
+        """Start waiting runs, and ask for new trials, as long as there are free slots."""
+        while self._free() > 0 and not self._control.stopping:
+            waiting = [(trial, run) for trial in self._live.values() for run in trial.waiting]
+            if waiting:
+                self._start(*waiting[0])
+            elif not self._ask():
+                break
+        self._conclude()
+
+    def _free(self) -> int:
+        return self._executor.slots - sum(len(trial.active) for trial in self._live.values())
+
+    def _ask(self) -> bool:
+        """Begin another trial; return False if there is none to begin."""
+        if self._exhausted or len(self._records) >= self._spec.trials or self._over():
+            return False
+        record = self._study.ask()
+        if record is None:
+            self._exhausted = True
+            return False
+        self._records.append(record)
+        self._begin(record)
+        self._conclude()
+        return not self._over()
+
+    def _start(self, trial: LiveTrial, run: TrialRun) -> None:
+        note = f"Trial {trial.number} of the sweep {self._spec.name}."
+        try:
+            config, tunables = self._spec.run_settings(trial.settings, run.seed)
+            run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
+            self._executor.start(run.path)
+        except (RequestError, OSError) as problem:
+            trial.failure = str(problem)
+            self._stop(trial)
+            return
+        run.state = "running"
+
+    # Following ----------------------------------------------------------------------------------
+
+    def _take(self, end: RunEnd) -> None:
+        """Take note that a worker has ended."""
+        trial, run = next(
+            (trial, run)
+            for trial in self._live.values()
+            for run in trial.runs
+            if run.path == end.run
+        )
+        run.state = "waiting"
+        if end.outcome is None:
+            run.losses += 1
+            if run.losses >= _MOST_LOSSES and not trial.closing:
+                trial.failure = f"{end.lost}, {run.losses} times in a row"
+        elif end.outcome.stopped == "failed":
+            trial.failure = trial.failure or end.outcome.message
+        elif end.outcome.stopped == "finished":
+            run.state = "finished"
+            run.losses = 0
+        elif not trial.closing and not self._control.stopping:
+            # Someone else has stopped it, such as its user from the window.
+            trial.failure = "it was stopped"
+        if trial.closing:
+            self._stop(trial)
+
+    def _follow(self) -> None:
+        """Report new evaluations, and stop the trials that they rule out."""
+        for trial in self._live.values():
+            new = [run.read() for run in trial.runs]
+            if trial.closing or not any(new):
+                continue
+            for step, value in trial.new_values(self._spec.objective):
+                trial.reported = step
+                # After the last run's last step there is nothing left to save.
+                if trial.finished:
+                    break
+                if self._study.report(trial.number, step, value):
+                    trial.pruned_at = step
+                    self._stop(trial)
+                    break
+
+    def _stop(self, trial: LiveTrial) -> None:
+        for run in trial.active:
+            if run.path is not None:
+                self._executor.stop(run.path)
+
+    def _conclude(self) -> None:
+        """Put trials on record that are over."""
+        for trial in [each for each in self._live.values() if not each.active]:
+            if trial.failure:
+                self._study.fail(trial.number, brief(trial.failure))
+            elif trial.pruned_at is not None:
+                self._label_pruned(trial)
+                self._study.prune(trial.number)
+            elif trial.finished:
+                self._complete(trial)
+            else:
+                continue
+            del self._live[trial.number]
+            self._records = self._study.trials()
+            self._study.use_seconds(self._seconds)
+
+    def _complete(self, trial: LiveTrial) -> None:
+        for run in trial.runs:
+            run.read()
+        value = trial.value(self._spec.objective)
+        if value is None:
+            self._study.fail(trial.number, "a run has no evaluation, or one that is not finite")
+        else:
+            self._study.complete(trial.number, value)
+
+    def _label_pruned(self, trial: LiveTrial) -> None:
+        for run in trial.runs:
+            if run.path is None:
+                continue
+            label = RunDirectory.open(run.path).label()
+            note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
+            # A note is worth no failure.
+            with contextlib.suppress(OSError):
+                write_label(run.path, replace(label, note=note))
+
+    # Ending -------------------------------------------------------------------------------------
+
+    def _over(self) -> bool:
+        """Return whether no further trial is to begin."""
+        if self._all_failed():
+            return True
+        limit_s = self._spec.time_limit_min * 60
+        if limit_s and self._seconds >= limit_s:
+            self._message = Message(
+                "The time limit of {minutes:g} min was reached; with a greater time_limit_min the"
+                " sweep continues.",
+                minutes=self._spec.time_limit_min,
+            )
+            return True
+        return False
+
+    def _give_up(self) -> None:
+        failed = [each for each in self._records if each.state == "failed"]
+        self._message = Message(
+            "All of the first {count} trials failed; the last one: {reason}",
+            count=len(failed),
+            reason=failed[-1].reason,
+        )
+
+    def _all_failed(self) -> bool:
+        ended = [each for each in self._records if each.state != "running"]
+        enough = min(_GIVE_UP_AFTER, self._spec.trials)
+        return len(ended) >= enough and all(each.state == "failed" for each in ended)
+
+    def _must_stop(self) -> bool:
+        if self._folder.take_stop():
+            self._control.stop()
+        return self._control.stopping or self._over()
+
+    def _stop_all(self) -> None:
+        """Stop all runs; they stay where they are, and continue with the sweep."""
+        self._control.stop()
+        for trial in self._live.values():
+            self._stop(trial)
+        while any(trial.active for trial in self._live.values()):
+            for end in self._executor.wait(_POLL_S):
+                self._take(end)
+        self._conclude()
+
+    # Showing ------------------------------------------------------------------------------------
+
+    def _show(self, *, final: bool = False) -> SweepState:
+        state = state_of(
+            self._spec,
+            self._folder,
+            self._records,
+            self._live,
+            seconds=self._seconds,
+            running=not final,
+            message=str(self._message),
+            rate=self._rate(),
+        )
+        if final or time.monotonic() - self._shown_at >= _STATE_EVERY_S:
+            self._shown_at = time.monotonic()
+            # The state is for those who watch; the study has it all.
+            with contextlib.suppress(OSError):
+                self._folder.write_state(state)
+            self._report(state)
+        return state
+
+    def _rate(self) -> float:
+        """Return the trials that were concluded per second, in this process."""
+        ended = sum(each.state != "running" for each in self._records) - self._finished_before
+        return ended / max(time.monotonic() - self._began, 1e-9)

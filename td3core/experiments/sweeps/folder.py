@@ -1,0 +1,243 @@
+"""A sweep's folder: ``RUNS/sweeps/NAME`` with its file, its study and its state.
+
+The runs themselves lie among all other runs, named after sweep, trial and seed.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from td3core.config import RunConfig, Tunables
+from td3core.errors import RequestError, unknown_name
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.runs import lock
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import RunLabel, write_label
+from td3core.system.files import make_folder, sync_folder, write_atomically
+from td3core.system.regular_files import glob, read_text
+
+SWEEPS = "sweeps"
+_FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
+_LARGEST_STATE = 64 * 2**20
+_MAY_CHANGE = ("trials", "jobs", "time_limit_min")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialState:
+    """One trial as the terminal and the window show it."""
+
+    number: int
+    state: str
+    """``running``, ``done``, ``pruned`` or ``failed``."""
+    settings: Mapping[str, Any]
+    value: float | None = None
+    env_steps: int = 0
+    """Of all its runs together."""
+    seconds: float = 0.0
+    runs: tuple[str, ...] = ()
+    """Names of the runs' folders."""
+    reason: str = ""
+    """Why it failed or was pruned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepState:
+    """A sweep as the terminal and the window show it."""
+
+    name: str
+    environment: str
+    objective: str
+    path: str
+    wanted: int
+    """Number of trials asked for."""
+    steps_per_trial: int
+    seconds: float = 0.0
+    time_left_s: float | None = None
+    running: bool = False
+    message: str = ""
+    trials: tuple[TrialState, ...] = ()
+    space: Mapping[str, Any] = field(default_factory=dict)
+    """``low``, ``high`` and ``log`` of each range, or its ``choices``."""
+
+    @property
+    def best(self) -> TrialState | None:
+        """The trial with the highest objective among those that were completed."""
+        done = [each for each in self.trials if each.state == "done" and each.value is not None]
+        return max(done, key=lambda each: each.value or 0.0) if done else None
+
+    def count(self, state: str) -> int:
+        """Return how many trials are in a state."""
+        return sum(each.state == state for each in self.trials)
+
+
+class SweepFolder:
+    """The folder of one sweep."""
+
+    def __init__(self, runs_dir: Path, name: str) -> None:
+        self.runs_dir = runs_dir.absolute()
+        self.name = name
+        self.path = self.runs_dir / SWEEPS / name
+        self.study_file = self.path / "study.db"
+        self.log_dir = self.path / "logs"
+
+    @classmethod
+    def find(cls, runs_dir: Path, name: str) -> "SweepFolder":
+        """Return the folder of an existing sweep.
+
+        Raises:
+            RequestError: there is no such sweep.
+        """
+        known = sweep_names(runs_dir)
+        if name not in known:
+            if not known:
+                raise RequestError("There is no sweep in {path} yet.", path=str(runs_dir))
+            raise unknown_name("sweep", name, known)
+        return cls(runs_dir, name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the sweep has been started before."""
+        return (self.path / _FILE).is_file()
+
+    def spec(self) -> SweepSpec:
+        """Return what the sweep was started with, or last continued with.
+
+        Raises:
+            RequestError: it cannot be read.
+        """
+        return parse(self.text(), self.name)
+
+    def text(self) -> str:
+        """Return the sweep's own copy of its file.
+
+        Raises:
+            RequestError: it cannot be read.
+        """
+        try:
+            return read_text(self.path / _FILE)
+        except (OSError, UnicodeDecodeError) as problem:
+            raise RequestError(
+                "{path} cannot be read: {reason}.", path=str(self.path / _FILE), reason=problem
+            ) from problem
+
+    def begin(self, text: str, spec: SweepSpec) -> None:
+        """Make the folder, or check that it is this sweep's.
+
+        Raises:
+            RequestError: another sweep has the name, or the folder cannot be written.
+        """
+        if self.exists:
+            self._require_same(spec)
+        elif glob(self.runs_dir, f"{self.name}_t*_s*"):
+            raise RequestError(
+                "{path} holds runs of an earlier sweep called {name}; choose another name.",
+                path=str(self.runs_dir),
+                name=self.name,
+            )
+        try:
+            make_folder(self.log_dir)
+            write_atomically(self.path / _FILE, text.encode())
+        except OSError as problem:
+            raise RequestError(
+                "{path} cannot be written: {reason}.",
+                path=str(self.path),
+                reason=problem.strerror or problem,
+            ) from problem
+
+    def _require_same(self, spec: SweepSpec) -> None:
+        before = self.spec()
+        for name in SweepSpec.__dataclass_fields__:
+            if name not in _MAY_CHANGE and getattr(before, name) != getattr(spec, name):
+                raise RequestError(
+                    "The sweep {name} was started with another {field}; give this one another"
+                    " name. Only {may} may change.",
+                    name=self.name,
+                    field=name,
+                    may=", ".join(_MAY_CHANGE),
+                )
+
+    # Runs ---------------------------------------------------------------------------------------
+
+    def run_path(self, number: int, seed: int) -> Path:
+        """Return the folder of a trial's run."""
+        return self.runs_dir / f"{self.name}_t{number:03d}_s{seed}"
+
+    def make_run(
+        self, number: int, seed: int, config: RunConfig, tunables: Tunables, note: str
+    ) -> Path:
+        """Make the folder of a run, complete or not at all; nothing happens if there is one.
+
+        Raises:
+            RequestError: it cannot be written.
+        """
+        path = self.run_path(number, seed)
+        if path.is_dir():
+            return path
+        made = RunDirectory.create(self.path / "new", config, tunables).path
+        try:
+            write_label(made, RunLabel(name=f"{self.name}, trial {number}", note=note))
+            made.rename(path)
+            sync_folder(self.runs_dir)
+        except OSError as problem:
+            raise RequestError(
+                "{path} cannot be written: {reason}.",
+                path=str(path),
+                reason=problem.strerror or problem,
+            ) from problem
+        return path
+
+    # State --------------------------------------------------------------------------------------
+
+    def write_state(self, state: SweepState) -> None:
+        """Write what the window shows of the sweep.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_atomically(self.path / _STATE, json.dumps(asdict(state)).encode())
+
+    def read_state(self) -> SweepState | None:
+        """Return what was last written; ``running`` says whether the sweep's process lives."""
+        try:
+            found = json.loads(read_text(self.path / _STATE, _LARGEST_STATE))
+            trials = tuple(
+                TrialState(**{**each, "runs": tuple(each["runs"])}) for each in found["trials"]
+            )
+            running = lock.holder(self.path) is not None
+            return SweepState(**{**found, "trials": trials, "running": running})
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def ask_to_stop(self) -> None:
+        """Ask the process that conducts the sweep to save its runs and end.
+
+        Raises:
+            RequestError: no process does, or the folder cannot be written.
+        """
+        if lock.holder(self.path) is None:
+            raise RequestError("The sweep {name} is not running.", name=self.name)
+        try:
+            write_atomically(self.path / _STOP, b"")
+        except OSError as problem:
+            raise RequestError(
+                "{path} cannot be written: {reason}.",
+                path=str(self.path),
+                reason=problem.strerror or problem,
+            ) from problem
+
+    def take_stop(self) -> bool:
+        """Return whether a stop was asked for since the last call."""
+        try:
+            os.unlink(self.path / _STOP)  # noqa: PTH108
+        except OSError:
+            return False
+        return True
+
+
+def sweep_names(runs_dir: Path) -> list[str]:
+    """Return the names of the sweeps of a runs folder."""
+    return [path.parent.name for path in glob(runs_dir / SWEEPS, f"*/{_FILE}")]

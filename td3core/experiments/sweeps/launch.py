@@ -1,0 +1,125 @@
+"""Starts or continues a sweep, from its file or a bundled one."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.make import check_env
+from td3core.errors import Message, RequestError
+from td3core.experiments.sweeps.conductor import SweepConductor
+from td3core.experiments.sweeps.executor import Executor, LocalExecutor, free_cores
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.experiments.sweeps.study import SweepStudy
+from td3core.protocol.control import Control
+from td3core.runs.lock import RunLock
+from td3core.system.regular_files import read_text
+
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """A sweep to start or to continue."""
+
+    text: str
+    """The file."""
+    spec: SweepSpec
+    runs_dir: Path
+    jobs: int | None = None
+    """Runs at once; None leaves it to the file."""
+    consent: Consent = NO_CONSENT
+    """The code that the runs may execute."""
+    ray: str | None = None
+    """``auto``, ``local`` or ``ray://host:port``; None trains in processes of this machine."""
+
+
+def bundled_sweeps() -> list[str]:
+    """Return the names of the examples that come with the program."""
+    folder = files("resources") / "sweeps"
+    return sorted(
+        each.name.removesuffix(SUFFIX) for each in folder.iterdir() if each.name.endswith(SUFFIX)
+    )
+
+
+def read_sweep_file(target: str, env_module: str | None = None) -> tuple[str, SweepSpec]:
+    """Read a sweep's file, or a bundled one by its name; return its text and what it describes.
+
+    Raises:
+        RequestError: there is no such file, or it is refused.
+    """
+    path = Path(target)
+    if not path.is_file() and target in bundled_sweeps():
+        text = (files("resources") / "sweeps" / f"{target}{SUFFIX}").read_text("utf-8")
+    else:
+        text = _read(path)
+    return text, with_module(parse(text, path.stem), env_module)
+
+
+def with_module(spec: SweepSpec, env_module: str | None) -> SweepSpec:
+    """Return a sweep whose environment is registered by a module."""
+    if env_module is None:
+        return spec
+    return replace(spec, environment=f"{env_module}:{spec.environment}")
+
+
+def conduct(
+    request: SweepRequest, control: Control, report: Callable[[SweepState], None]
+) -> tuple[SweepState, bool]:
+    """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
+
+    Raises:
+        RequestError: it is refused; the sweep is as it was.
+    """
+    spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
+    check_env(EnvChoice(spec.environment).with_consent(request.consent))
+    slots = request.jobs if request.jobs is not None else spec.jobs
+    with ExitStack() as resources:
+        # Before the folder is made: it may be refused.
+        connect = _ray_connection(request.ray, resources) if request.ray else None
+        folder.begin(request.text, spec)
+        resources.enter_context(RunLock(folder.path))
+        executor: Executor
+        if connect is None:
+            executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)
+        else:
+            executor = connect(slots, request.consent)
+        study = resources.enter_context(SweepStudy(folder.study_file, spec))
+        conductor = SweepConductor(spec, folder, study, executor, control, report)
+        state = conductor.run()
+    return state, conductor.failed
+
+
+def _ray_connection(address: str, resources: ExitStack) -> Callable[[int, Consent], Executor]:
+    """Connect to Ray; return what makes an executor for a number of runs at once."""
+    if find_spec("ray") is None:
+        raise RequestError(
+            "Ray is not installed; install it with the extra: {extra}.", extra="td3-studio[ray]"
+        )
+    from td3core.experiments.sweeps.ray_executor import RayExecutor, connect
+
+    resources.enter_context(connect(address))
+    return RayExecutor
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        known = ", ".join(bundled_sweeps())
+        raise RequestError(
+            "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
+        ) from None
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = Message("it is not UTF-8 text")
+        if isinstance(problem, OSError):
+            reason = Message("{reason}", reason=problem.strerror or problem)
+        raise RequestError(
+            "{path} cannot be read: {reason}.", path=str(path), reason=reason
+        ) from problem

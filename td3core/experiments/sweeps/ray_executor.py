@@ -1,0 +1,201 @@
+"""Trains the runs of a sweep on a Ray cluster, or on this machine through Ray.
+
+One actor per run. Ray starts the actor of a lost node again elsewhere, and it continues from the
+run's last checkpoint: in the runs folder if the nodes share it, else from what was last fetched.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import RequestError, brief
+from td3core.experiments.sweeps.executor import RunEnd
+from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
+from td3core.experiments.sweeps.worker import Outcome
+from td3core.system.files import write_atomically
+
+_RESTARTS = 3
+_NEWS_EVERY_S = 2.0
+_CLOSE_S = 60.0
+_LOCALHOST = "127.0.0.1"
+
+
+@contextmanager
+def connect(address: str) -> Iterator[None]:
+    """Connect to a cluster, or start one on this machine, as long as the context lasts.
+
+    Args:
+        address: ``local``, ``auto`` or ``ray://host:port``.
+
+    Raises:
+        RequestError: it is none of these, or the cluster cannot be reached.
+    """
+    if address not in ("local", "auto") and not address.startswith("ray://"):
+        raise RequestError(
+            "--ray cannot be {address}; it must be auto, local or ray://HOST:PORT.",
+            address=repr(address),
+        )
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    options: dict[str, Any] = {"address": address, "log_to_driver": False}
+    if address == "local":
+        # Nobody else reaches it there.
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        options |= {"include_dashboard": False, "_node_ip_address": _LOCALHOST}
+    try:
+        ray.init(logging_level=logging.CRITICAL, **options)
+    except Exception as problem:
+        # Ray raises errors of many kinds, some of them bare Exceptions.
+        raise RequestError(
+            "The Ray cluster {address} cannot be reached: {reason}. The extra {extra} must be"
+            " installed there in the same version.",
+            address=address,
+            reason=brief(problem, 160).rstrip("."),
+            extra="td3-studio[ray]",
+        ) from problem
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@dataclass(slots=True)
+class _Job:
+    """A run that trains on the cluster."""
+
+    run: Path
+    actor: Any
+    result: Any
+    stopping: bool = False
+    shared: bool = True
+    """Whether the node sees the run's folder, as far as it is known."""
+    news: Any = None
+
+
+class RayExecutor:
+    """One Ray actor for each run."""
+
+    def __init__(self, slots: int, consent: Consent = NO_CONSENT) -> None:
+        """``slots``: runs at once; 0 for one per core of the cluster."""
+        # Other nodes have the modules in folders of their own.
+        self._modules = tuple(sorted(name for name, _ in consent.allowed))
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        self._slots = slots or max(1, cores)
+        self._jobs: dict[Path, _Job] = {}
+        self._asked = 0.0
+
+    @property
+    def slots(self) -> int:
+        """How many runs train at once."""
+        return self._slots
+
+    def start(self, run: Path) -> None:
+        """Train this run from where it stands."""
+        actor = _actor_class().remote()
+        self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None, self._modules))
+
+    def stop(self, run: Path) -> None:
+        """Ask a run to save and end."""
+        job = self._jobs.get(run)
+        if job is not None:
+            job.stopping = True
+            job.actor.stop.remote()
+
+    def wait(self, timeout_s: float) -> list[RunEnd]:
+        """Return the runs that have ended since the last call; wait until one has, or so long."""
+        if not self._jobs:
+            time.sleep(timeout_s)
+            return []
+        by_result = {job.result: job for job in self._jobs.values()}
+        ready, _ = ray.wait(list(by_result), num_returns=1, timeout=timeout_s)
+        ends = [self._end_of(by_result[each]) for each in ready]
+        self._look_after()
+        return [end for end in ends if end is not None]
+
+    def close(self) -> None:
+        """Stop everything that is left, and kill what does not stop."""
+        for run in self._jobs:
+            self.stop(run)
+        end = time.monotonic() + _CLOSE_S
+        while self._jobs and time.monotonic() < end:
+            self.wait(0.5)
+        for job in self._jobs.values():
+            ray.kill(job.actor)
+        self._jobs.clear()
+
+    def _look_after(self) -> None:
+        """Fetch what is new of runs whose folder is not shared; ask stopped ones to stop again.
+
+        An actor that was started again knows nothing of an earlier request.
+        """
+        if time.monotonic() - self._asked < _NEWS_EVERY_S:
+            return
+        self._asked = time.monotonic()
+        for job in self._jobs.values():
+            if job.stopping:
+                job.actor.stop.remote()
+            if job.shared:
+                continue
+            if job.news is None:
+                job.news = job.actor.news.remote()
+            elif ray.wait([job.news], timeout=0)[0]:
+                self._store_news(job)
+
+    def _store_news(self, job: _Job) -> None:
+        news, job.news = job.news, None
+        try:
+            snapshot, evaluations = ray.get(news)
+        except ray.exceptions.RayError:
+            return
+        if snapshot is not None:
+            unpack(snapshot, job.run)
+        if evaluations:
+            write_atomically(job.run / "evaluations.csv", evaluations)
+
+    def _end_of(self, job: _Job) -> RunEnd | None:
+        """Return how a run ended; None if it only lacks its files."""
+        try:
+            found = ray.get(job.result)
+        except ray.exceptions.RayError as problem:
+            del self._jobs[job.run]
+            reason = f"its Ray worker was lost ({brief(type(problem).__name__)})"
+            return RunEnd(run=job.run, outcome=None, lost=reason)
+        if found.get("needs_files"):
+            job.shared = False
+            job.result = _train(job.actor, job.run, ray.put(pack(job.run)), self._modules)
+            return None
+        files = found.pop("files", None)
+        if files is not None:
+            unpack(files, job.run)
+        del self._jobs[job.run]
+        ray.kill(job.actor)
+        return RunEnd(run=job.run, outcome=Outcome(**found))
+
+
+def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
+    return actor.train.remote(str(run), (run / "run.toml").read_bytes(), files, modules)
+
+
+def _actor_class() -> Any:
+    """Return the worker as an actor, which Ray starts again when its node or process is lost."""
+
+    class Actor(RayWorker):
+        def __init__(self) -> None:
+            restarted = ray.get_runtime_context().was_current_actor_reconstructed
+            super().__init__(restarted=restarted)
+
+    options = {
+        "num_cpus": 1,
+        "max_restarts": _RESTARTS,
+        "max_task_retries": _RESTARTS,
+        # The run, and what is asked of it meanwhile.
+        "max_concurrency": 3,
+    }
+    return ray.remote(**options)(Actor)

@@ -1,0 +1,123 @@
+"""Trains a run on a node of a Ray cluster, in a folder of the node where none is shared."""
+
+import contextlib
+import io
+import os
+import tarfile
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from td3core.envs import trust
+from td3core.experiments.sweeps.worker import train_run
+from td3core.protocol.control import Control
+from td3core.protocol.events import Event, Saved
+from td3core.system.files import write_atomically
+
+_LEFT_OUT = ("lock", "lock.json", "notes.json")
+_DESCRIPTION, _EVALUATIONS = "run.toml", "evaluations.csv"
+
+
+class RayWorker:
+    """Trains one run; Ray makes it an actor. :meth:`train` blocks, the others answer meanwhile."""
+
+    def __init__(self, *, restarted: bool = False) -> None:
+        """``restarted``: Ray has made it again; the files of its first call are out of date."""
+        self._control = Control()
+        self._files_are_old = restarted
+        self._folder: Path | None = None
+        self._snapshot: bytes | None = None
+        self._lock = threading.Lock()
+
+    def train(
+        self,
+        run: str,
+        description: bytes,
+        files: bytes | None,
+        modules: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
+        """Train a run to its end.
+
+        Args:
+            run: Its folder, as the sweep's own machine calls it.
+            description: The contents of its ``run.toml``.
+            files: The folder, packed, where the node has no access to it.
+            modules: The code that the user allowed, wherever it lies on this node.
+
+        Returns:
+            The fields of an ``Outcome``; or ``needs_files``, if the node does not see the folder
+            and has no newest state of it. ``files`` is the folder at the end if it is not shared.
+        """
+        path, consent = Path(run), trust.consent_to(modules)
+        if _same(path / _DESCRIPTION, description):
+            return asdict(train_run(path, self._control, consent=consent))
+        if files is None or self._files_are_old:
+            self._files_are_old = False
+            return {"needs_files": True}
+        with tempfile.TemporaryDirectory(prefix="td3-studio-run-") as folder:
+            path = self._folder = Path(folder) / path.name
+            unpack(files, path)
+            outcome = train_run(path, self._control, self._on_event, consent)
+            self._folder = None
+            return asdict(outcome) | {"files": pack(path)}
+
+    def stop(self) -> None:
+        """Ask the run to save and end."""
+        self._control.stop()
+
+    def news(self) -> tuple[bytes | None, bytes | None]:
+        """Return the folder since its last checkpoint if it is new, and the evaluations."""
+        with self._lock:
+            snapshot, self._snapshot = self._snapshot, None
+        evaluations = None
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                evaluations = (self._folder / _EVALUATIONS).read_bytes()
+        return snapshot, evaluations
+
+    def _on_event(self, event: Event) -> None:
+        # In the run's own thread: nothing is written to the folder meanwhile.
+        if isinstance(event, Saved) and self._folder is not None:
+            packed = pack(self._folder)
+            with self._lock:
+                self._snapshot = packed
+
+
+def _same(file: Path, contents: bytes) -> bool:
+    try:
+        return file.read_bytes() == contents
+    except OSError:
+        return False
+
+
+def pack(folder: Path) -> bytes:
+    """Return the files of a run as the bytes of a tar archive."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for path in sorted(folder.rglob("*")):
+            plain = path.is_file() and not path.is_symlink()
+            if plain and path.name not in _LEFT_OUT and not path.name.startswith("."):
+                archive.add(path, path.relative_to(folder).as_posix())
+    return data.getvalue()
+
+
+def unpack(data: bytes, folder: Path) -> None:
+    """Write packed files to a folder, each completely or not at all.
+
+    Raises:
+        OSError: the folder cannot be written.
+        ValueError: a file would lie outside the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    root = os.fspath(folder.resolve())
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for member in archive:
+            target = (folder / member.name).resolve()
+            if not member.isfile() or os.path.commonpath([root, target]) != root:
+                raise ValueError(f"{member.name} does not belong into a run")
+            file = archive.extractfile(member)
+            assert file is not None
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, file.read())

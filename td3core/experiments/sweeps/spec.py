@@ -1,0 +1,142 @@
+"""What a sweep is: its runs, the settings it searches, and what it maximises."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from td3core.config import RunConfig, Tunables, default
+from td3core.config.presets import compose
+
+OBJECTIVES = ("last_eval", "best_eval", "area")
+SAMPLERS = ("tpe", "random", "grid", "cmaes")
+PRUNERS = ("none", "median", "asha")
+
+SET_BY_SWEEP = {
+    "env": "environment",
+    "preset": "preset",
+    "seed": "seeds",
+    "steps": "steps",
+}
+"""Settings that are fields of the file itself, by the name of the field."""
+
+LARGEST_GRID = 100_000
+_OWN_PROCESS = {"threads": 1, "eval_beside": False}
+"""Defaults of a run that shares the machine with others; the results are the same either way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both included."""
+
+    low: float
+    high: float
+    whole: bool = False
+    log: bool = False
+    step: float | None = None
+    points: int | None = None
+    """Number of values on a grid, evenly spaced on the range's scale."""
+
+    def grid(self) -> tuple[float, ...]:
+        """Return the values that a grid takes; empty if neither step nor points is given."""
+        if self.points is not None:
+            return self._spread(self.points)
+        step = self.step or (1 if self.whole else 0)
+        if not step:
+            return ()
+        # A little more than the quotient: 0.3 / 0.1 is 2.9999999999999996.
+        count = math.floor((self.high - self.low) / step + 1e-9) + 1
+        if count > LARGEST_GRID:
+            # Refused later; there is no need to make them all.
+            return (self.low,) * (LARGEST_GRID + 1)
+        return self._numbers([self.low + index * step for index in range(count)])
+
+    def _spread(self, points: int) -> tuple[float, ...]:
+        parts = [index / (points - 1) for index in range(1, points - 1)] if points > 1 else []
+        if self.log:
+            ratio = self.high / self.low
+            inner = [self.low * ratio**part for part in parts]
+        else:
+            inner = [self.low + (self.high - self.low) * part for part in parts]
+        # The ends exactly: a power may be off by a rounding error and out of range.
+        ends = [self.high] if points > 1 else []
+        return self._numbers([self.low, *inner, *ends])
+
+    def _numbers(self, values: list[float]) -> tuple[float, ...]:
+        if self.whole:
+            return tuple(dict.fromkeys(round(value) for value in values))
+        return tuple(dict.fromkeys(float(value) for value in values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """A few values to choose from: numbers, texts, truth values or tuples of widths."""
+
+    values: tuple[Any, ...]
+
+    def grid(self) -> tuple[Any, ...]:
+        """Return the values that a grid takes: all of them."""
+        return self.values
+
+
+Dimension = Range | Choices
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSpec:
+    """A sweep as its file describes it; made by :func:`td3core.experiments.sweeps.file.parse`."""
+
+    name: str
+    environment: str
+    presets: tuple[str, ...]
+    settings: Mapping[str, Any]
+    space: Mapping[str, Dimension]
+    objective: str
+    trials: int
+    seeds: tuple[int, ...]
+    """Every trial trains one run with each of them."""
+    steps: int
+    """Environment steps of each run."""
+    sampler: str
+    sampler_seed: int
+    pruning: str
+    jobs: int
+    """Runs at once; 0 for one per free core."""
+    time_limit_min: float
+    """Minutes the sweep may take in all; 0 for no limit."""
+
+    def run_settings(self, chosen: Mapping[str, Any], seed: int) -> tuple[RunConfig, Tunables]:
+        """Return the settings of a run with these values of the search space.
+
+        Raises:
+            RequestError: a value is refused.
+        """
+        values = {**_OWN_PROCESS, **self.settings, **chosen, "steps": self.steps, "seed": seed}
+        return compose(self.environment, self.presets, values)
+
+    def values_of(self, name: str) -> tuple[Any, ...]:
+        """Return the values a setting can have in this sweep; of a range only its ends."""
+        found = self.space.get(name)
+        if isinstance(found, Range):
+            return (found.low, found.high)
+        if found is not None:
+            return found.values
+        first = {key: _any_value(each) for key, each in self.space.items()}
+        config, tunables = self.run_settings(first, 0)
+        owner = config if hasattr(config, name) else tunables
+        return (getattr(owner, name),)
+
+
+def _any_value(dimension: Dimension) -> Any:
+    return dimension.low if isinstance(dimension, Range) else dimension.values[0]
+
+
+def setting_types() -> dict[str, Any]:
+    """Return the type of every setting that a sweep may search or set."""
+    found = {item.name: item.type for cls in (RunConfig, Tunables) for item in fields(cls)}
+    return {name: kind for name, kind in found.items() if name not in SET_BY_SWEEP}
+
+
+def default_steps() -> int:
+    """Return the steps of a run that nothing else determines."""
+    return int(default("steps"))

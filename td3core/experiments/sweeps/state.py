@@ -1,0 +1,110 @@
+"""The state of a sweep as the terminal and the window show it, built from its study."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.experiments.sweeps.spec import Choices, Dimension, SweepSpec
+from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
+from td3core.experiments.sweeps.trial import LiveTrial
+
+
+def state_of(
+    spec: SweepSpec,
+    folder: SweepFolder,
+    records: Sequence[TrialRecord],
+    live: Mapping[int, LiveTrial],
+    *,
+    seconds: float,
+    running: bool,
+    message: str = "",
+    rate: float = 0.0,
+) -> SweepState:
+    """Return the state of a sweep; ``rate`` is in trials per second."""
+    ended = sum(each.state != "running" for each in records)
+    left = (spec.trials - ended) / rate if running and rate else None
+    if left is not None and spec.time_limit_min:
+        left = min(left, max(spec.time_limit_min * 60 - seconds, 0.0))
+    return SweepState(
+        name=spec.name,
+        environment=spec.environment,
+        objective=spec.objective,
+        path=str(folder.path),
+        wanted=spec.trials,
+        steps_per_trial=spec.steps * len(spec.seeds),
+        seconds=seconds,
+        time_left_s=left,
+        running=running,
+        message=message,
+        trials=tuple(_trial(spec, folder, each, live.get(each.number)) for each in records),
+        space={name: _plain(each) for name, each in spec.space.items()},
+    )
+
+
+def read_sweep(folder: SweepFolder) -> SweepState:
+    """Return the state of a sweep from its study.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    spec = folder.spec()
+    with SweepStudy(folder.study_file, spec) as study:
+        records, seconds = study.trials(), study.seconds_used()
+    shown = folder.read_state()
+    running = bool(shown and shown.running)
+    state = state_of(spec, folder, records, {}, seconds=seconds, running=running)
+    return state if not (shown and running) else shown
+
+
+def importance_of(folder: SweepFolder) -> dict[str, float]:
+    """Return how much each setting matters to the objective (PED-ANOVA), largest first.
+
+    Empty with fewer than four completed trials. Watanabe, Bansal and Hutter, *PED-ANOVA:
+    Efficiently Quantifying Hyperparameter Importance in Arbitrary Subspaces*, IJCAI 2023.
+
+    Raises:
+        RequestError: the study cannot be read.
+    """
+    with SweepStudy(folder.study_file, folder.spec()) as study:
+        return study.importance()
+
+
+def _trial(
+    spec: SweepSpec, folder: SweepFolder, record: TrialRecord, live: LiveTrial | None
+) -> TrialState:
+    paths = [folder.run_path(record.number, seed) for seed in spec.seeds]
+    reason = record.reason
+    if record.pruned_at is not None and record.state != "failed":
+        reason = f"pruned at step {record.pruned_at:,}"
+    value, steps = record.value, spec.steps * len(spec.seeds) if record.state == "done" else 0
+    if live is not None:
+        steps = sum(run.env_steps for run in live.runs)
+        value = live.value(spec.objective)
+    return TrialState(
+        number=record.number,
+        state=record.state,
+        settings={k: list(v) if isinstance(v, tuple) else v for k, v in record.settings.items()},
+        value=value if value is not None and math.isfinite(value) else None,
+        env_steps=steps,
+        seconds=record.seconds,
+        runs=tuple(_names(paths)),
+        reason=reason,
+    )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    return [path.name for path in paths]
+
+
+def _plain(dimension: Dimension) -> dict[str, Any]:
+    if isinstance(dimension, Choices):
+        values = [list(each) if isinstance(each, tuple) else each for each in dimension.values]
+        return {"choices": values}
+    return {
+        "low": dimension.low,
+        "high": dimension.high,
+        "log": dimension.log,
+        "whole": dimension.whole,
+    }

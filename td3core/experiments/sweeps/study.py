@@ -1,0 +1,299 @@
+"""The sweep's trials in Optuna: what to try next, what came of it, what to prune.
+
+Optuna keeps everything in one SQLite file, so a sweep that is killed at any moment continues from
+there. A trial that had begun stays begun; its settings are never drawn twice.
+"""
+
+import json
+import logging
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+
+from td3core.errors import RequestError, brief
+from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
+
+_MEDIAN_AFTER_TRIALS = 4
+_ASHA_KEEPS_ONE_IN = 3
+_PATIENCE_S = 30
+_IMPORTANCE_AFTER_TRIALS = 4
+_REASON, _CLOSING = "reason", "pruned_at"
+_STUDY = "sweep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord:
+    """What the study knows of one trial."""
+
+    number: int
+    state: str
+    """``running``, ``done``, ``pruned`` or ``failed``."""
+    settings: Mapping[str, Any]
+    """Empty if the sweep was killed while they were drawn."""
+    value: float | None
+    """The objective; of a pruned trial the last that was reported."""
+    reason: str = ""
+    pruned_at: int | None = None
+    """Environment step at which it was decided to prune the trial."""
+    seconds: float = 0.0
+
+
+_STATES = {
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "running",
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+}
+
+
+class SweepStudy:
+    """Optuna's study of one sweep, in a file. Also a context manager."""
+
+    def __init__(self, file: Path, spec: SweepSpec) -> None:
+        """Open the study, or begin it.
+
+        Raises:
+            RequestError: the file is damaged, or cannot be written.
+        """
+        self._spec = spec
+        self._distributions = {name: _distribution(each) for name, each in spec.space.items()}
+        optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+        logging.getLogger("alembic").setLevel(logging.ERROR)
+        url = URL.create("sqlite", database=str(file)).render_as_string(hide_password=False)
+        with self._reading(file):
+            self._storage = optuna.storages.RDBStorage(
+                url, engine_kwargs={"connect_args": {"timeout": _PATIENCE_S}}
+            )
+            self._study = optuna.create_study(
+                study_name=_STUDY,
+                storage=self._storage,
+                direction="maximize",
+                load_if_exists=True,
+                pruner=_pruner(spec),
+            )
+
+    @staticmethod
+    @contextmanager
+    def _reading(file: Path) -> Iterator[None]:
+        try:
+            with _quietly():
+                yield
+        except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as problem:
+            cause = getattr(problem, "orig", None) or problem
+            raise RequestError(
+                "{file} cannot be used: {reason}.", file=str(file), reason=brief(cause).rstrip(".")
+            ) from problem
+
+    def __enter__(self) -> "SweepStudy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._storage.remove_session()
+        self._storage.engine.dispose()
+
+    def importance(self) -> dict[str, float]:
+        """Return how much each setting matters, by PED-ANOVA; empty with too few trials."""
+        complete = [each for each in self.trials() if each.state == "done"]
+        if len(complete) < _IMPORTANCE_AFTER_TRIALS:
+            return {}
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        with _quietly():
+            found = optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+        return {name: float(share) for name, share in found.items() if math.isfinite(share)}
+
+    # Trials -------------------------------------------------------------------------------------
+
+    def trials(self) -> list[TrialRecord]:
+        """Return all trials by number."""
+        return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
+
+    def ask(self) -> TrialRecord | None:
+        """Begin the next trial; None if a grid has no point left."""
+        if self._spec.sampler == "grid":
+            size = math.prod(len(each.grid()) for each in self._spec.space.values())
+            if len(self._study.get_trials(deepcopy=False)) >= size:
+                return None
+        number = len(self._study.get_trials(deepcopy=False))
+        with self._sampling(number):
+            trial = self._study.ask(fixed_distributions=self._distributions)
+        return self._record(self._frozen(trial.number))
+
+    def settings_of(self, record: TrialRecord) -> TrialRecord:
+        """Draw the settings that a trial lacks, if the sweep was killed while it drew them."""
+        if len(record.settings) == len(self._distributions):
+            return record
+        with self._sampling(record.number):
+            trial = self._trial(record.number)
+            for name, each in self._distributions.items():
+                _suggest(trial, name, each)
+        return self._record(self._frozen(record.number))
+
+    def report(self, number: int, env_steps: int, value: float) -> bool:
+        """Report the objective of a running trial at a step; return whether to prune it."""
+        with _quietly():
+            if env_steps in self._frozen(number).intermediate_values:
+                return False
+            trial = self._trial(number)
+            trial.report(value, env_steps)
+            if not trial.should_prune():
+                return False
+        trial.set_user_attr(_CLOSING, env_steps)
+        return True
+
+    def complete(self, number: int, value: float) -> None:
+        """Put on record what a trial came to."""
+        self._tell(number, TrialState.COMPLETE, value)
+
+    def prune(self, number: int) -> None:
+        """Put on record that a trial was pruned."""
+        self._tell(number, TrialState.PRUNED)
+
+    def fail(self, number: int, reason: str) -> None:
+        """Put on record that a trial failed, and why."""
+        self._trial(number).set_user_attr(_REASON, reason)
+        self._tell(number, TrialState.FAIL)
+
+    def seconds_used(self) -> float:
+        """Return the time that earlier parts of the sweep have taken."""
+        return float(self._study.user_attrs.get("seconds", 0.0))
+
+    def use_seconds(self, seconds: float) -> None:
+        """Put on record how long the sweep has taken so far."""
+        self._study.set_user_attr("seconds", seconds)
+
+    def _tell(self, number: int, state: TrialState, value: float | None = None) -> None:
+        # A grid's own sampler would end Optuna's loop with the last point, and there is none here.
+        self._study.sampler = optuna.samplers.RandomSampler(seed=0)
+        with _quietly():
+            self._study.tell(number, value, state=state, skip_if_finished=True)
+
+    def _frozen(self, number: int) -> FrozenTrial:
+        return self._study.get_trials(deepcopy=False)[number]
+
+    def _trial(self, number: int) -> optuna.Trial:
+        # Optuna's own way to continue a trial that another process began.
+        return optuna.Trial(self._study, self._frozen(number)._trial_id)
+
+    @contextmanager
+    def _sampling(self, number: int) -> Iterator[None]:
+        """Sample with a seed of the trial's own: a sweep that continues draws what it would have.
+
+        CMA-ES and the grid keep their state in the study, TPE and random sampling have none.
+        """
+        self._study.sampler = _sampler(self._spec, number)
+        with _quietly():
+            yield
+
+    def _record(self, found: FrozenTrial) -> TrialRecord:
+        value = found.value if found.state is TrialState.COMPLETE else None
+        if value is None and found.intermediate_values:
+            value = found.intermediate_values[max(found.intermediate_values)]
+        begun, ended = found.datetime_start, found.datetime_complete
+        complete = len(found.params) == len(self._distributions)
+        params = found.params if complete else {}
+        return TrialRecord(
+            number=found.number,
+            state=_STATES[found.state],
+            settings={name: decode(self._spec, name, params[name]) for name in self._spec.space}
+            if complete
+            else {},
+            value=value,
+            reason=str(found.user_attrs.get(_REASON, "")),
+            pruned_at=found.user_attrs.get(_CLOSING),
+            seconds=(ended - begun).total_seconds() if begun and ended else 0.0,
+        )
+
+
+# Optuna's objects --------------------------------------------------------------------------------
+
+
+def _distribution(dimension: Range | Choices) -> BaseDistribution:
+    if isinstance(dimension, Choices):
+        return CategoricalDistribution([_encode(value) for value in dimension.values])
+    # The last number that the steps reach; Optuna would adjust the end by itself, and warn.
+    high = dimension.high if dimension.step is None else dimension.grid()[-1]
+    if dimension.whole:
+        step = int(dimension.step or 1)
+        return IntDistribution(int(dimension.low), int(high), log=dimension.log, step=step)
+    return FloatDistribution(dimension.low, high, log=dimension.log, step=dimension.step)
+
+
+def _encode(value: Any) -> Any:
+    """Return a choice as Optuna stores it: it takes no tuples."""
+    return json.dumps(value) if isinstance(value, tuple) else value
+
+
+def decode(spec: SweepSpec, name: str, value: Any) -> Any:
+    """Return a value of Optuna's as the setting takes it."""
+    dimension = spec.space[name]
+    if isinstance(dimension, Choices):
+        return next(each for each in dimension.values if _encode(each) == value)
+    return int(value) if dimension.whole else float(value)
+
+
+def _suggest(trial: optuna.Trial, name: str, found: BaseDistribution) -> None:
+    if isinstance(found, CategoricalDistribution):
+        trial.suggest_categorical(name, found.choices)
+    elif isinstance(found, IntDistribution):
+        trial.suggest_int(name, found.low, found.high, step=found.step, log=found.log)
+    elif isinstance(found, FloatDistribution):
+        trial.suggest_float(name, found.low, found.high, step=found.step, log=found.log)
+
+
+def _sampler(spec: SweepSpec, number: int) -> optuna.samplers.BaseSampler:
+    seed = spec.sampler_seed
+    own = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+    if spec.sampler == "grid":
+        grid = {name: [_encode(v) for v in each.grid()] for name, each in spec.space.items()}
+        return optuna.samplers.GridSampler(grid, seed=seed)
+    if spec.sampler == "random":
+        return optuna.samplers.RandomSampler(seed=own)
+    if spec.sampler == "cmaes":
+        others = optuna.samplers.RandomSampler(seed=own)
+        return optuna.samplers.CmaEsSampler(
+            seed=own, independent_sampler=others, warn_independent_sampling=False
+        )
+    # With several jobs, trials under way count as bad, so that others look elsewhere.
+    return optuna.samplers.TPESampler(seed=own, n_startup_trials=8, constant_liar=spec.jobs != 1)
+
+
+def _pruner(spec: SweepSpec) -> optuna.pruners.BasePruner:
+    first = int(min(spec.values_of("eval_interval")))
+    if spec.pruning == "median":
+        warm_up = int(max(spec.values_of("learning_starts")))
+        return optuna.pruners.MedianPruner(
+            n_startup_trials=_MEDIAN_AFTER_TRIALS, n_warmup_steps=warm_up
+        )
+    if spec.pruning == "asha":
+        return optuna.pruners.SuccessiveHalvingPruner(
+            min_resource=first, reduction_factor=_ASHA_KEEPS_ONE_IN
+        )
+    return optuna.pruners.NopPruner()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

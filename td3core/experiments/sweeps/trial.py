@@ -1,0 +1,104 @@
+"""A trial that is under way: its runs, and what their evaluations come to so far."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from td3core.experiments.sweeps.objective import value_of, value_until
+from td3core.runs.directory import RunDirectory
+
+
+@dataclass(slots=True)
+class TrialRun:
+    """One run of a trial."""
+
+    seed: int
+    path: Path | None = None
+    """None until its folder is made."""
+    state: str = "waiting"
+    """``waiting``, ``running`` or ``finished``."""
+    losses: int = 0
+    """How often its worker was lost."""
+    evaluations: list[tuple[int, float]] = field(default_factory=list)
+    _read: int = -1
+
+    def read(self) -> bool:
+        """Read the evaluations on disk; return whether there may be new ones."""
+        if self.path is None:
+            return False
+        try:
+            size = (self.path / "evaluations.csv").stat().st_size
+        except OSError:
+            return False
+        if size == self._read:
+            return False
+        self.evaluations = RunDirectory.open(self.path).evaluations()
+        self._read = size
+        return True
+
+    @property
+    def env_steps(self) -> int:
+        """The step of the last evaluation."""
+        return self.evaluations[-1][0] if self.evaluations else 0
+
+
+@dataclass(slots=True)
+class LiveTrial:
+    """One trial that is under way."""
+
+    number: int
+    settings: Mapping[str, Any]
+    runs: list[TrialRun]
+    began: float
+    pruned_at: int | None = None
+    failure: str = ""
+    reported: int = 0
+    """The last step whose objective was reported."""
+
+    @property
+    def closing(self) -> bool:
+        """True once it is decided that the trial will not be completed."""
+        return self.pruned_at is not None or bool(self.failure)
+
+    @property
+    def active(self) -> list[TrialRun]:
+        """The runs that train now."""
+        return [run for run in self.runs if run.state == "running"]
+
+    @property
+    def waiting(self) -> list[TrialRun]:
+        """The runs that wait for a free slot."""
+        return [] if self.closing else [run for run in self.runs if run.state == "waiting"]
+
+    @property
+    def finished(self) -> bool:
+        """True if every run has taken its last step."""
+        return all(run.state == "finished" for run in self.runs)
+
+    def new_values(self, objective: str) -> list[tuple[int, float]]:
+        """Return (step, objective so far) of the steps that may be reported now.
+
+        It is the mean over the runs that have begun; all of them have been evaluated at the step.
+        """
+        begun = [run for run in self.runs if run.state != "waiting"]
+        if not begun or not all(run.evaluations for run in begun):
+            return []
+        common = set.intersection(*({step for step, _ in run.evaluations} for run in begun))
+        steps = sorted(step for step in common if step > self.reported)
+        return [
+            (step, _mean([value_until(objective, run.evaluations, step) for run in begun]))
+            for step in steps
+        ]
+
+    def value(self, objective: str) -> float | None:
+        """Return the objective of the finished trial; None if a run has no sound evaluation."""
+        if not all(run.evaluations for run in self.runs):
+            return None
+        mean = _mean([value_of(objective, run.evaluations) for run in self.runs])
+        return mean if math.isfinite(mean) else None
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values) if all(map(math.isfinite, values)) else math.nan

@@ -1,0 +1,95 @@
+"""The compiled update on two threads: the same numbers, taken only where it is quicker."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import ReplayBuffer
+from tests.td3core.helpers import same, tiny
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+OBS, ACT, ROWS = 5, 2, 200
+
+
+def filled() -> ReplayBuffer:
+    source, buffer = np.random.default_rng(0), ReplayBuffer(ROWS, OBS, ACT)
+    buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
+    buffer.rows[:, -1] = source.random(ROWS) < 0.1
+    buffer.stored = ROWS
+    return buffer
+
+
+def agent_and_choice(**values: Any) -> tuple[TD3, Any]:
+    layers = {"actor_hidden": (24, 16), "critic_hidden": (32, 24)}
+    agent = TD3(*tiny(**{**layers, "threads": 2} | values), OBS, ACT)
+    return agent, agent.use_fused().choice
+
+
+def draws(updates: int) -> Any:
+    return np.random.default_rng(1).integers(0, ROWS, (updates, 32))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_two_threads_give_the_same_numbers(activation: str) -> None:
+    states = []
+    for threaded in (False, True):
+        agent, choice = agent_and_choice(critic_activation=activation)
+        choice.parallel = threaded
+        agent.update_from(filled(), draws(60))
+        states.append(agent.state())
+    assert same(*states)
+
+
+def test_a_number_that_is_none_is_not_lost_between_the_threads() -> None:
+    agent, choice = agent_and_choice()
+    choice.parallel, buffer = True, filled()
+    buffer.rows[:, 0] = np.nan
+    agent.update_from(buffer, draws(2))
+    assert agent.diverged_network() is not None
+
+
+@pytest.mark.parametrize("values", [{"threads": 1}, {"twin_critics": False}])
+def test_one_thread_is_used_where_two_cannot_help(values: dict[str, Any]) -> None:
+    _, choice = agent_and_choice(**values)
+    assert choice.parallel is False
+
+
+@pytest.mark.parametrize(("seconds", "chosen"), [((1.0, 0.5), True), ((1.0, 0.95), False)])
+def test_the_clearly_quicker_one_is_chosen_after_some_trials(
+    seconds: tuple[float, float], chosen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, choice = agent_and_choice()
+    clock = [0.0]
+    ran = []
+
+    def run(threaded: bool, _: Any) -> int:
+        clock[0] += seconds[threaded]
+        ran.append(threaded)
+        return 0
+
+    monkeypatch.setattr(choice, "_run", run)
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    for _ in range(2 * choice.TRIALS + 3):
+        choice(1, ())
+    assert ran.count(True) == choice.TRIALS + (3 if chosen else 0)
+    assert choice.parallel is chosen
+
+
+def test_a_second_run_in_the_process_does_not_enter_the_pool() -> None:
+    """Numba would end the process."""
+    agents = []
+    for _ in range(2):
+        agent, choice = agent_and_choice()
+        choice.parallel = True
+        agents.append(agent)
+    buffer, index = filled(), draws(300)
+    threads = [threading.Thread(target=agent.update_from, args=(buffer, index)) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert same(agents[0].state(), agents[1].state())

@@ -1,0 +1,112 @@
+"""An executor whose runs end at once, with the evaluations that a test gives them."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from td3core.experiments.sweeps.conductor import SweepConductor
+from td3core.experiments.sweeps.executor import RunEnd
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.study import SweepStudy
+from td3core.experiments.sweeps.worker import Outcome
+from td3core.protocol.control import Control
+from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.runs.metadata import write_ending
+
+Curve = Callable[[RunDirectory], Sequence[float]]
+TEXT = """
+environment = "Pendulum-v1"
+steps = 4000
+trials = {trials}
+jobs = 1
+{more}
+[settings]
+learning_starts = 100
+eval_interval = 1000
+[space]
+tau = {{ low = 0.0, high = 1.0 }}
+gamma = {{ low = 0.9, high = 1.0 }}
+"""
+
+
+class Killed(BaseException):
+    """Stands for a kill of the sweep's process."""
+
+
+class ScriptedExecutor:
+    """Writes one evaluation for each call of :meth:`wait`, for every run it has."""
+
+    def __init__(self, curve: Curve, slots: int = 1, kill_at: int | None = None) -> None:
+        self.slots, self._curve, self._kill_at = slots, curve, kill_at
+        self.training: dict[Path, list[tuple[int, float]]] = {}
+        self.started: list[str] = []
+        self.stopped: list[str] = []
+        self.outcomes: dict[str, Outcome | None] = {}
+        """What runs end with, in place of being finished."""
+        self._waits = 0
+
+    def start(self, run: Path) -> None:
+        self.started.append(run.name)
+        opened = RunDirectory.open(run)
+        done = len(opened.evaluations())
+        curve = list(enumerate(self._curve(opened), start=1))[done:]
+        self.training[run] = [(index * 1000, value) for index, value in curve]
+
+    def stop(self, run: Path) -> None:
+        self.stopped.append(run.name)
+        self.training[run] = []
+
+    def wait(self, timeout_s: float) -> list[RunEnd]:
+        self._waits += 1
+        if self._waits == self._kill_at:
+            raise Killed
+        ends = []
+        for run, left in list(self.training.items()):
+            if left:
+                add_evaluation(run, *left.pop(0))
+                continue
+            del self.training[run]
+            stopped = "user" if run.name in self.stopped else "finished"
+            outcome = self.outcomes.get(run.name, Outcome(stopped=stopped))
+            if outcome is None:
+                ends.append(RunEnd(run=run, outcome=None, lost="its process was killed"))
+                continue
+            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
+            ends.append(RunEnd(run=run, outcome=outcome))
+        return ends
+
+    def close(self) -> None:
+        self.training.clear()
+
+
+def add_evaluation(run: Path, env_steps: int, mean: float) -> None:
+    table = RunDirectory.open(run).table("evaluations", EVALUATION_COLUMNS)
+    table.add((env_steps, mean, 0.0, "", 0, str(mean), "1", 0, 0.0))
+    table.flush()
+
+
+def conduct(
+    runs_dir: Path,
+    executor: ScriptedExecutor,
+    *,
+    trials: int = 4,
+    more: str = "",
+    control: Control | None = None,
+    report: Callable[[SweepState], None] = lambda _: None,
+) -> tuple[SweepState, SweepConductor]:
+    """Conduct a sweep of scripted runs, or continue it."""
+    text = TEXT.format(trials=trials, more=more)
+    spec = parse(text, "scripted")
+    folder = SweepFolder(runs_dir, spec.name)
+    folder.begin(text, spec)
+    with SweepStudy(folder.study_file, spec) as study:
+        conductor = SweepConductor(spec, folder, study, executor, control or Control(), report)
+        return conductor.run(), conductor
+
+
+def state_on_disk(runs_dir: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(
+        (runs_dir / "sweeps" / "scripted" / "state.json").read_text("utf-8")
+    )
+    return found

@@ -1,0 +1,223 @@
+"""How a sweep goes: trials, seeds, pruning, failures, kills; without any training."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from td3core.errors import RequestError
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.state import importance_of, read_sweep
+from td3core.experiments.sweeps.worker import Outcome
+from td3core.protocol.control import Control
+from td3core.runs.directory import RunDirectory
+from tests.td3core.experiments.sweeps.scripted_runs import (
+    Killed,
+    ScriptedExecutor,
+    conduct,
+    state_on_disk,
+)
+
+
+def rising(run: RunDirectory) -> Sequence[float]:
+    """Return four evaluations; the best tau is 0.3."""
+    height = -abs(run.first_tunables.tau - 0.3)
+    return [height - 3, height - 2, height - 1, height]
+
+
+def settings_of(state: SweepState) -> list[dict[str, object]]:
+    return [dict(trial.settings) for trial in state.trials]
+
+
+def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) -> None:
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=6)
+    assert state.count("done") == 6
+    assert state.best is not None
+    best = min(abs(trial.settings["tau"] - 0.3) for trial in state.trials)
+    assert state.best.value == pytest.approx(-best)
+    run = RunDirectory.open(runs_dir / state.best.runs[0])
+    assert run.first_tunables.tau == state.best.settings["tau"]
+    assert run.label().name == f"scripted, trial {state.best.number}"
+    assert state_on_disk(runs_dir)["running"] is False
+    importance = importance_of(SweepFolder(runs_dir, "scripted"))
+    assert sorted(importance) == ["gamma", "tau"]
+    assert sum(importance.values()) == pytest.approx(1.0)
+
+
+def test_the_objective_is_the_mean_over_the_seeds_of_a_trial(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(lambda run: [0.0, 10.0 + run.config.seed], slots=3)
+    state, _ = conduct(runs_dir, executor, trials=2, more="seeds = 3\nobjective = 'area'")
+    assert executor.started == [f"scripted_t00{t}_s{s}" for t in (0, 1) for s in (0, 1, 2)]
+    assert [trial.value for trial in state.trials] == [5.5, 5.5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
+def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
+    more = f"sampler = '{sampler}'"
+    first, _ = conduct(runs_dir / "a", ScriptedExecutor(rising), trials=10, more=more)
+    second, _ = conduct(runs_dir / "b", ScriptedExecutor(rising), trials=10, more=more)
+    assert settings_of(first) == settings_of(second)
+    other, _ = conduct(
+        runs_dir / "c", ScriptedExecutor(rising), trials=1, more=f"{more}\nsampler_seed = 1"
+    )
+    assert settings_of(other)[0] != settings_of(first)[0]
+
+
+@pytest.mark.parametrize(
+    "kill_at",
+    [
+        pytest.param(2, marks=pytest.mark.slow),
+        pytest.param(6, marks=pytest.mark.slow),
+        7,
+        pytest.param(13, marks=pytest.mark.slow),
+    ],
+)
+def test_a_sweep_that_was_killed_continues_as_if_nothing_had_happened(
+    runs_dir: Path, kill_at: int
+) -> None:
+    whole, _ = conduct(runs_dir / "whole", ScriptedExecutor(rising), more="pruning = 'median'")
+    killed = ScriptedExecutor(rising, kill_at=kill_at)
+    with pytest.raises(Killed):
+        conduct(runs_dir, killed, more="pruning = 'median'")
+    rest = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, rest, more="pruning = 'median'")
+    assert settings_of(state) == settings_of(whole)
+    assert [t.value for t in state.trials] == [t.value for t in whole.trials]
+    assert len(set(killed.started + rest.started)) == 4
+    # At most the run that was under way has two starts.
+    assert len(killed.started + rest.started) <= 5
+
+
+@pytest.mark.slow
+def test_a_complete_sweep_trains_nothing_again_and_grows_with_more_trials(runs_dir: Path) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=3)
+    again = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, again, trials=3)
+    assert (again.started, len(state.trials)) == ([], 3)
+    state, _ = conduct(runs_dir, again, trials=5)
+    assert (len(again.started), len(state.trials)) == (2, 5)
+
+
+def test_another_sweep_of_the_same_name_is_refused(runs_dir: Path) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=1)
+    with pytest.raises(RequestError, match="another objective"):
+        conduct(runs_dir, ScriptedExecutor(rising), more="objective = 'area'")
+    (runs_dir / "sweeps" / "scripted" / "sweep.toml").unlink()
+    with pytest.raises(RequestError, match="runs of an earlier sweep"):
+        conduct(runs_dir, ScriptedExecutor(rising))
+
+
+@pytest.mark.parametrize("pruning", ["median", pytest.param("asha", marks=pytest.mark.slow)])
+def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        good = int(run.path.name.split("_t")[1][:3]) < 5
+        return [10.0, 20.0, 30.0, 40.0] if good else [-10.0, -20.0, -30.0, -40.0]
+
+    executor = ScriptedExecutor(curve)
+    state, _ = conduct(runs_dir, executor, trials=7, more=f"pruning = '{pruning}'")
+    assert state.trials[6].state == "pruned"
+    assert "scripted_t006_s0" in executor.stopped
+    assert state.trials[6].reason.startswith("pruned at step ")
+    run = RunDirectory.open(runs_dir / "scripted_t006_s0")
+    assert len(run.evaluations()) < 4
+    assert "Pruned at step" in run.label().note
+    assert run.ending().stopped == "user"
+
+
+@pytest.mark.slow
+def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
+    text = (
+        "environment='Pendulum-v1'\nsteps=2000\nsampler='grid'\ntrials=99\njobs=1\n"
+        "[settings]\nlearning_starts=100\neval_interval=1000\n"
+        "[space]\ntau={low=0.0,high=0.5,step=0.25}\nactor_hidden={choices=[[8],[8,8]]}\n"
+    )
+    from td3core.experiments.sweeps.conductor import SweepConductor
+    from td3core.experiments.sweeps.file import parse
+    from td3core.experiments.sweeps.study import SweepStudy
+
+    spec = parse(text, "grid")
+    folder = SweepFolder(runs_dir, "grid")
+    folder.begin(text, spec)
+    with SweepStudy(folder.study_file, spec) as study:
+        executor = ScriptedExecutor(rising)
+        state = SweepConductor(spec, folder, study, executor, Control()).run()
+    tried = {(t.settings["tau"], tuple(t.settings["actor_hidden"])) for t in state.trials}
+    assert tried == {(tau, hidden) for tau in (0.0, 0.25, 0.5) for hidden in ((8,), (8, 8))}
+    assert len(state.trials) == 6
+
+
+# Failures ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_half_the_trials_may_fail(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(rising)
+    broken = Outcome(stopped="failed", message="The environment broke at step 7.")
+    executor.outcomes = {f"scripted_t00{number}_s0": broken for number in (0, 2, 4)}
+    state, conductor = conduct(runs_dir, executor, trials=6)
+    assert (state.count("failed"), state.count("done")) == (3, 3)
+    assert state.trials[2].reason == "The environment broke at step 7."
+    assert not conductor.failed
+    assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(rising)
+    broken = Outcome(stopped="failed", message="No such file.")
+    executor.outcomes = {f"scripted_t{number:03d}_s0": broken for number in range(20)}
+    state, conductor = conduct(runs_dir, executor, trials=20)
+    assert conductor.failed
+    assert len(state.trials) == 5
+    assert state.message == "All of the first 5 trials failed; the last one: No such file."
+
+
+def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(rising)
+    executor.outcomes = {"scripted_t000_s0": None}
+    state, _ = conduct(runs_dir, executor, trials=2)
+    assert executor.started.count("scripted_t000_s0") == 3
+    assert "its process was killed" in state.trials[0].reason
+    assert [trial.state for trial in state.trials] == ["failed", "done"]
+
+
+@pytest.mark.slow
+def test_an_evaluation_that_is_not_finite_fails_its_trial(runs_dir: Path) -> None:
+    state, _ = conduct(runs_dir, ScriptedExecutor(lambda _: [0.0, float("nan")]), trials=1)
+    assert "not finite" in state.trials[0].reason
+
+
+# Stopping ----------------------------------------------------------------------------------------
+
+
+def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> None:
+    control = Control()
+
+    def stop_at_the_first_trial(state: SweepState) -> None:
+        control.stop()
+
+    executor = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, executor, control=control, report=stop_at_the_first_trial)
+    assert executor.stopped == ["scripted_t000_s0"]
+    assert [trial.state for trial in state.trials] == ["running"]
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising))
+    assert state.count("done") == 4
+
+
+@pytest.mark.slow
+def test_a_time_limit_ends_the_sweep_and_a_greater_one_continues_it(runs_dir: Path) -> None:
+    limit = "time_limit_min = 0.0000001"
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), more=limit)
+    assert "time limit" in state.message
+    assert state.count("done") == 0
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), more="time_limit_min = 60")
+    assert state.count("done") == 4
+
+
+def test_only_a_sweep_that_is_running_can_be_asked_to_stop(runs_dir: Path) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=1)
+    with pytest.raises(RequestError, match="not running"):
+        SweepFolder.find(runs_dir, "scripted").ask_to_stop()
+    with pytest.raises(RequestError, match="no sweep called 'scripter'"):
+        SweepFolder.find(runs_dir, "scripter")

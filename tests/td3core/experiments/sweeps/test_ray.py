@@ -1,0 +1,141 @@
+"""Sweeps through Ray: two nodes of which one is killed, and nodes that share no folder."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core.cli.app import main
+from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
+from td3core.runs.directory import RunDirectory
+from tests.td3core.helpers import tiny
+
+TEXT = """
+environment = "Pendulum-v1"
+trials = 2
+steps = 2400
+jobs = 2
+[settings]
+learning_starts = 200
+eval_interval = 400
+eval_episodes = 1
+checkpoint_interval = 400
+batch_size = 32
+actor_hidden = [8]
+critic_hidden = [8]
+[space]
+actor_lr = { low = 1e-4, high = 1e-2, log = true }
+"""
+FIRST = "checkpoints/step_000000400.safetensors"
+
+
+def test_a_node_without_the_folder_trains_on_a_copy_and_hands_it_back(tmp_path: Path) -> None:
+    config, tunables = tiny(steps=60, checkpoint_interval=20)
+    run = RunDirectory.create(tmp_path / "here", config, tunables)
+    worker = RayWorker()
+    elsewhere = str(tmp_path / "elsewhere" / run.path.name)
+    description = (run.path / "run.toml").read_bytes()
+    assert worker.train(elsewhere, description, None) == {"needs_files": True}
+    found = worker.train(elsewhere, description, pack(run.path))
+    assert found["stopped"] == "finished"
+    snapshot, _ = worker.news()
+    for files in (snapshot, found["files"]):
+        unpack(files, run.path)
+    assert run.last.exists()
+    ending = run.ending()
+    assert ending is not None
+    assert (ending.stopped, ending.env_steps) == ("finished", 60)
+
+
+def test_a_restarted_worker_asks_for_the_newest_files(tmp_path: Path) -> None:
+    config, tunables = tiny(steps=20)
+    run = RunDirectory.create(tmp_path, config, tunables)
+    worker, old = RayWorker(restarted=True), pack(run.path)
+    elsewhere = str(tmp_path / "elsewhere")
+    assert worker.train(elsewhere, b"", old) == {"needs_files": True}
+    assert worker.train(elsewhere, b"", old)["stopped"] == "finished"
+
+
+def test_packed_files_cannot_leave_their_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "a"
+    outside.mkdir()
+    (outside / "file").write_text("x")
+    packed = pack(outside).replace(b"file", b"../f")
+    with pytest.raises((ValueError, OSError)):
+        unpack(packed, tmp_path / "b")
+    assert not (tmp_path / "f").exists()
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two nodes with a core each, and a head without any."""
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    monkeypatch.setenv("RAY_ADDRESS", made.address)
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra td3-studio[ray]")
+@pytest.mark.skipif(sys.platform != "linux", reason="several nodes on one machine need Linux")
+# Ray's own warnings are none of ours.
+@pytest.mark.filterwarnings("ignore")
+def test_the_runs_of_a_lost_node_continue_on_another(
+    cluster: Any, tmp_path: Path, runs_dir: Path
+) -> None:
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    file = tmp_path / "cluster.toml"
+    file.write_text(TEXT)
+    runs = [runs_dir / f"cluster_t00{number}_s0" for number in range(2)]
+
+    def lose_a_node() -> None:
+        while not all((run / FIRST).exists() for run in runs):
+            time.sleep(0.05)
+        cluster.remove_node(nodes[0], allow_graceful=False)
+
+    thread = threading.Thread(target=lose_a_node, daemon=True)
+    thread.start()
+    status = main(["sweep", str(file), "--ray", "auto", "--runs-dir", str(runs_dir)])
+    thread.join()
+    assert status == 0
+    for run in map(RunDirectory.open, runs):
+        ending = run.ending()
+        assert ending is not None
+        assert (ending.stopped, ending.env_steps) == ("finished", 2400)
+        assert [step for step, _ in run.evaluations()] == list(range(400, 2401, 400))
+    resumed = [entry for run in runs for entry in RunDirectory.open(run).journal()]
+    assert [entry["event"] for entry in resumed if entry.get("event") == "resume"] == ["resume"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra td3-studio[ray]")
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_cannot_be_reached_is_one_sentence(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert main(["sweep", "pendulum", "--ray", "auto", "--runs-dir", str(runs_dir)]) == 2
+    said = capsys.readouterr().err
+    assert "The Ray cluster auto cannot be reached" in said
+    assert "td3-studio[ray]" in said
+    assert "Traceback" not in said
+    assert not os.path.exists(runs_dir)  # noqa: PTH110
+
+
+def test_without_ray_the_extra_is_named(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.experiments.sweeps.launch.find_spec", lambda name: None)
+    assert main(["sweep", "pendulum", "--ray", "auto", "--runs-dir", str(runs_dir)]) == 2
+    assert "td3-studio[ray]" in capsys.readouterr().err
+    assert not runs_dir.exists()

@@ -1,0 +1,141 @@
+"""Sweeps that train, from the command line: killed, continued, failing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from td3core.cli.app import main
+from td3core.runs.directory import RunDirectory
+
+TEXT = """
+environment = "Pendulum-v1"
+trials = {trials}
+steps = {steps}
+jobs = {jobs}
+[settings]
+learning_starts = 200
+eval_interval = 400
+eval_episodes = 1
+checkpoint_interval = 400
+batch_size = 32
+actor_hidden = [8]
+critic_hidden = [8]
+[space]
+actor_lr = {{ low = 1e-4, high = 1e-2, log = true }}
+"""
+PATIENCE_S = 120.0
+
+
+def sweep_file(folder: Path, trials: int = 2, steps: int = 800, jobs: int = 2) -> str:
+    path = folder / "small.toml"
+    path.write_text(TEXT.format(trials=trials, steps=steps, jobs=jobs))
+    return str(path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    status = main([*words, "--json"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return status, found
+
+
+def until(happened: Callable[[], Any]) -> Any:
+    end = time.monotonic() + PATIENCE_S
+    while not (found := happened()):
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def sweeping(root: Path, runs_dir: Path, file: str) -> Iterator[psutil.Process]:
+    """Start a sweep in a process of its own; at the end nothing of it is left."""
+    command = [sys.executable, "-m", "td3core", "sweep", file, "--runs-dir", str(runs_dir)]
+    process = subprocess.Popen(command, cwd=root, stderr=subprocess.DEVNULL)
+    children: set[psutil.Process] = set()
+    try:
+        watched = psutil.Process(process.pid)
+        yield watched
+        if process.poll() is None:
+            children = set(watched.children(recursive=True))
+    finally:
+        process.kill()
+        process.wait()
+        psutil.wait_procs(children, timeout=PATIENCE_S)
+
+
+def curve(run: Path) -> list[tuple[int, float]]:
+    return RunDirectory.open(run).evaluations()
+
+
+def test_a_sweep_trains_ordinary_runs_and_names_the_best(
+    tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = sweep_file(tmp_path, steps=400)
+    status, found = answer(capsys, "sweep", file, "--runs-dir", str(runs_dir))
+    assert status == 0
+    assert found["trials"] == {"done": 2, "running": 0, "pruned": 0, "failed": 0, "wanted": 2}
+    assert found["stopped"] == "finished"
+    values = [curve(runs_dir / f"small_t00{number}_s0")[-1][1] for number in range(2)]
+    assert found["best_value"] == max(values)
+    best = RunDirectory.open(runs_dir / found["best_runs"][0])
+    assert best.first_tunables.actor_lr == found["best_settings"]["actor_lr"]
+    assert best.ending().stopped == "finished"
+
+
+def test_a_sweep_that_does_not_exist_is_refused(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, sentence in (
+        (["none.toml"], "There is no sweep file none.toml."),
+        (["show", "none"], "There is no sweep in"),
+        (["resume"], "needs the name of a sweep"),
+        (["pendulum", "--ray", "nowhere"], "--ray"),
+    ):
+        status, found = answer(capsys, "sweep", *words, "--runs-dir", str(runs_dir))
+        assert status == 2
+        assert sentence in found["error"]
+    assert not runs_dir.exists()
+
+
+def kill(process: psutil.Process) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
+    tmp_path: Path, runs_dir: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = sweep_file(tmp_path, steps=1200, jobs=1)
+    whole = tmp_path / "whole"
+    status, expected = answer(capsys, "sweep", file, "--runs-dir", str(whole))
+    assert status == 0
+    first = runs_dir / "small_t000_s0"
+    with sweeping(root, runs_dir, file) as process:
+        # Its run dies after the first checkpoint, and is resumed by the sweep.
+        until(lambda: (first / "checkpoints" / "step_000000400.safetensors").exists())
+        worker = next(c for c in process.children() if str(first) in " ".join(c.cmdline()))
+        kill(worker)
+        until(lambda: (first / "checkpoints" / "step_000000800.safetensors").exists())
+        workers = process.children(recursive=True)
+        kill(process)
+        psutil.wait_procs(workers, timeout=PATIENCE_S)
+    status, found = answer(capsys, "sweep", file, "--runs-dir", str(runs_dir))
+    assert status == 0
+    assert found["trials"] == expected["trials"]
+    assert found["best_value"] == expected["best_value"]
+    for number in range(2):
+        name = f"small_t00{number}_s0"
+        assert curve(runs_dir / name) == curve(whole / name)
+    events = [entry["event"] for entry in RunDirectory.open(first).journal() if "event" in entry]
+    assert events.count("resume") >= 2
