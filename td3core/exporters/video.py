@@ -1,5 +1,6 @@
 """Exports a video of an agent: H.264 in an MP4 file, one frame per step."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import av
@@ -11,10 +12,11 @@ from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
-from td3core.errors import RequestError
+from td3core.errors import RequestError, RunError, reason_of
 from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
 from td3core.evaluation.rollout import RolloutStep, rollout
+from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, episode_seed
 
 
@@ -38,6 +40,7 @@ def record(
 
     Raises:
         RequestError: the environment cannot render images, or the file cannot be written.
+        RunError: the environment raised an ``OSError``.
     """
     # An unfinished video must not look like a finished one.
     half = target.with_name(f".{target.name}.part")
@@ -67,19 +70,40 @@ def _record_episodes(
     last_steps: list[RolloutStep] = []
     stream: av.VideoStream | None = None
     for index in range(episodes):
-        env = make_env(choice, render=True)
-        try:
-            for step in rollout(env, policy, episode_seed(seed, Purpose.EVALUATION, index)):
-                frame = even_sized(rgb_frame(env.render(), choice.env_id))
-                stream = stream or _stream(container, frame, env.metadata.get("render_fps"))
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
-                if step.over:
-                    last_steps.append(step)
-        finally:
-            env.close()
+        reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
+        for step, frame, fps in _frames(choice, policy, reset_seed):
+            stream = stream or _stream(container, frame, fps)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
+            if step.over:
+                last_steps.append(step)
     if stream is not None:
         container.mux(stream.encode())
     return last_steps
+
+
+def _frames(
+    choice: EnvChoice, policy: Policy, reset_seed: int
+) -> Iterator[tuple[RolloutStep, NDArray[np.uint8], object]]:
+    """Yield the steps of an episode, each with its frame and the environment's frame rate.
+
+    Raises:
+        RunError: the environment raised an ``OSError``, which is none of the video's file.
+    """
+    try:
+        env = make_env(choice, render=True)
+        try:
+            for step in rollout(env, policy, reset_seed):
+                frame = even_sized(rgb_frame(env.render(), choice.env_id))
+                yield step, frame, env.metadata.get("render_fps")
+        finally:
+            env.close()
+    except OSError as problem:
+        raise RunError(
+            "The environment {env_id} raised {error}: {reason}.",
+            env_id=choice.env_id,
+            error=type(problem).__name__,
+            reason=reason_of(problem).rstrip("."),
+        ) from problem
 
 
 def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:

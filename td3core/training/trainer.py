@@ -269,6 +269,7 @@ class Trainer:
 
     def _handle_requests(self) -> bool:
         """Do what was requested since the last step; return True if the run is to stop."""
+        paused = False
         while True:
             requests = self._control.take_requests()
             if requests.tunables is not None:
@@ -281,7 +282,10 @@ class Trainer:
                 return True
             if not requests.pause:
                 return False
-            self._recorder.log_entry("pause", self.env_steps)
+            # A save or a change of settings wakes a paused run, which is no new pause.
+            if not paused:
+                self._recorder.log_entry("pause", self.env_steps)
+            paused = True
             self._send_progress(Phase.PAUSED)
             with self._clock.stopped():
                 self._control.wait()
