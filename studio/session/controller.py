@@ -7,11 +7,14 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
-from studio.session.worker import Branch, Job, NewRun, ResumedRun, Worker
+from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import Message
+from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
+from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
-from td3core.protocol.events import Phase, Progress
+from td3core.protocol.events import Failed, Phase, Progress
 from td3core.runs.journal import Change
 
 
@@ -35,8 +38,10 @@ class RunController(QObject):
         super().__init__(parent)
         self._state = SessionState.IDLE
         self._thread: QThread | None = None
-        self._worker: Worker | None = None
-        self._control: Control | None = None
+        self._worker: Worker | ProcessWorker | None = None
+        self._control: Control | RunProcess | None = None
+        self.own_process = False
+        """Whether runs that start from now on train in a process of their own."""
 
     @property
     def state(self) -> SessionState:
@@ -86,12 +91,19 @@ class RunController(QObject):
         if self._state is not SessionState.IDLE:
             return
         self._set_state(SessionState.STARTING)
-        self._control = Control(shares_interpreter=True)
+        try:
+            self._make_worker(job)
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            message = Message("No process could be started: {reason}.", reason=reason)
+            self.event_reported.emit(Failed(message=message, details=""))
+            self._set_state(SessionState.IDLE)
+            return
+        assert self._worker is not None
         self._thread = QThread()
         self._thread.setObjectName("training")
         # Torch and the environments need more than the 512 KiB some systems give a thread.
         self._thread.setStackSize(16 * 1024 * 1024)
-        self._worker = Worker(job, self._control)
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.event_reported.connect(self._on_event)
@@ -99,6 +111,24 @@ class RunController(QObject):
         self._worker.finished.connect(self._thread.quit, Qt.ConnectionType.DirectConnection)
         self._thread.finished.connect(self._on_thread_finished)
         self._thread.start()
+
+    def _make_worker(self, job: Job) -> None:
+        if self.own_process:
+            worker = self._worker = ProcessWorker(job)
+            self._control = worker.process
+        else:
+            control = self._control = Control(shares_interpreter=True)
+            self._worker = Worker(job, control)
+
+    @property
+    def can_leave(self) -> bool:
+        """Whether the run can continue without the window."""
+        return self.busy and isinstance(self._worker, ProcessWorker)
+
+    def leave(self) -> None:
+        """Let a run in a process of its own continue in the background, and forget about it."""
+        if isinstance(self._worker, ProcessWorker):
+            self._worker.leave()
 
     def pause(self) -> None:
         """Ask the run to pause; the state changes once it has."""

@@ -1,56 +1,19 @@
-"""The object that lives in the run's QThread and calls the training loop there."""
+"""The objects that live in the run's QThread: one trains there, one waits for a process."""
 
 import importlib
 import threading
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
+from td3core.experiments.jobs import Job, perform
+from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
 from td3core.protocol.events import Failed
-from td3core.runs.journal import Change
 
 _LOOP = "td3core.training.launch"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRun:
-    """A run from its first step; ``schedule`` are live changes made at their steps."""
-
-    config: RunConfig
-    tunables: Tunables
-    runs_dir: Path
-    schedule: tuple[Change, ...] = ()
-    consent: Consent = NO_CONSENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumedRun:
-    """A run that is resumed; ``steps`` is its new length, if it gets one."""
-
-    run: Path
-    steps: int | None = None
-    consent: Consent = NO_CONSENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A new run from a checkpoint, with some settings changed."""
-
-    checkpoint: Path
-    values: Mapping[str, Any]
-    runs_dir: Path
-    consent: Consent = NO_CONSENT
-
-
-Job = NewRun | ResumedRun | Branch
+_LOOK_S = 0.2
 
 
 class Worker(QObject):
@@ -67,7 +30,8 @@ class Worker(QObject):
     def run(self) -> None:
         """Train until the run ends. Called once, by the thread's ``started``."""
         try:
-            self._do()
+            # This is what loads torch, and the window must not wait for it.
+            perform(self._job, self._control, self.event_reported.emit)
         except BaseException as problem:
             # The loop lets nothing escape; what is left is a torch that cannot be imported.
             message = Message("Training could not start: {problem}", problem=problem)
@@ -75,22 +39,39 @@ class Worker(QObject):
         finally:
             self.finished.emit()
 
-    def _do(self) -> None:
-        # Here, not at the top: this is what loads torch, and the window must not wait for it.
-        from td3core.training import launch
 
-        control, report, job = self._control, self._report, self._job
-        consent = job.consent
-        match job:
-            case NewRun(config=config, tunables=tunables, runs_dir=folder, schedule=schedule):
-                launch.train(config, tunables, control, report, folder, schedule, consent=consent)
-            case ResumedRun(run=run, steps=steps):
-                launch.resume(run, control, report, steps=steps, consent=consent)
-            case Branch(checkpoint=checkpoint, values=values, runs_dir=folder):
-                launch.branch(checkpoint, values, control, report, folder, consent=consent)
+class ProcessWorker(QObject):
+    """Trains in a process of its own; its thread only waits for that process."""
+
+    event_reported = Signal(object)
+    finished = Signal()
+
+    def __init__(self, job: Job) -> None:
+        """Start the process.
+
+        Raises:
+            OSError: the system has no room for another process.
+        """
+        super().__init__()
+        self._left = threading.Event()
+        self.process = RunProcess(job, self._report)
+
+    @Slot()
+    def run(self) -> None:
+        """Wait until the run has ended, or is left to itself."""
+        while not self._left.is_set() and not self.process.wait(_LOOK_S):
+            pass
+        self.finished.emit()
+
+    def leave(self) -> None:
+        """Let the run continue in the background; it reports nothing more."""
+        self.process.detach()
+        self._left.set()
 
     def _report(self, event: object) -> None:
-        self.event_reported.emit(event)
+        # From a thread of the process object.
+        if not self._left.is_set():
+            self.event_reported.emit(event)
 
 
 def load_engine_in_background() -> threading.Thread:

@@ -54,9 +54,13 @@ class FixedFields(QObject):
         for name in _ABOVE_ADVANCED:
             form.addRow(setting_label(spec(RunConfig, name)), self._fields[name].widget)
 
+    def add_advanced_row(self, widget: QWidget) -> None:
+        """Add a row below the settings under Advanced."""
+        self._advanced_form.addRow(widget)
+
     def _make_advanced(self) -> Collapsible:
         page = QWidget()
-        form = make_form()
+        form = self._advanced_form = make_form()
         page.setLayout(form)
         for name, field in self._fields.items():
             if name in _WIDE:
@@ -67,6 +71,10 @@ class FixedFields(QObject):
         box = Collapsible("Advanced", page)
         box.setObjectName("advanced")
         return box
+
+    def set_enabled(self, name: str, enabled: bool) -> None:
+        """Enable or disable the field of a setting."""
+        self._fields[name].widget.setEnabled(enabled)
 
     # Values -------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.setup.disk_label import DiskLabel
 from studio.setup.env_section import EnvSection
 from studio.setup.fixed_fields import FixedFields
+from studio.setup.many_runs import NextRunButton, OwnProcessBox, SeedsField
 from studio.setup.origin_label import OriginLabel
 from studio.setup.preset_choice import PresetChoice
 from studio.setup.recent_environments import RecentEnvironments
@@ -60,6 +61,10 @@ class SetupPanel(QWidget):
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
         self.welcome = remark(WELCOME)
         self.origin, self.disk = OriginLabel(), DiskLabel()
+        self._content = QWidget()
+        self.seeds = SeedsField()
+        self.own_process = OwnProcessBox(settings)
+        self.next_run = NextRunButton(self._content)
         self._lay_out()
         self.environment.show_environments(self._presets.environments)
         guard_wheel(self)
@@ -81,8 +86,16 @@ class SetupPanel(QWidget):
                 form.addRow(self.environment.facts)
         form.addRow(presets.about)
         self._fields.add_main_rows(form)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 14, 8)
+        # Below the seed, above the steps.
+        form.insertRow(form.rowCount() - 1, "Seeds", self.seeds)
+        self._fields.add_advanced_row(self.own_process)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(10, 6, 14, 8)
+        outer.setSpacing(6)
+        outer.addWidget(self.next_run)
+        outer.addWidget(self._content)
+        layout = QVBoxLayout(self._content)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.welcome)
         layout.addWidget(self.origin)
@@ -96,6 +109,9 @@ class SetupPanel(QWidget):
         editor = self._env.lineEdit()
         assert editor is not None
         editor.editingFinished.connect(lambda: self._show_env(self._env.currentText()))
+        self.seeds.textChanged.connect(
+            lambda text: self._fields.set_enabled("seed", not text.strip())
+        )
         self._presets.changed.connect(self._show_preset)
         self._presets.reloaded.connect(self._on_presets_reloaded)
         self._presets.refused.connect(self.refused)
@@ -120,8 +136,9 @@ class SetupPanel(QWidget):
             combo.setMinimumWidth(self._presets.usual_width())
 
     def set_busy(self, busy: bool) -> None:
-        """Lock the form while a run is in progress."""
-        self.setEnabled(not busy)
+        """Lock the form while a run is in progress, until the user prepares the next one."""
+        self._content.setEnabled(not busy)
+        self.next_run.setVisible(busy)
 
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop looking at the disk."""
@@ -130,6 +147,10 @@ class SetupPanel(QWidget):
 
     def point_out(self, problem: str) -> str:
         """Focus the field that a refusal names first; return the refusal with the field's label."""
+        if problem.startswith("seeds "):
+            self.seeds.setFocus()
+            scroll_to(self.seeds)
+            return problem
         found = self._fields.reveal(problem)
         if found is None:
             return problem

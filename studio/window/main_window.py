@@ -1,5 +1,7 @@
 """The window: creates its parts, connects them and passes on what the user asks for."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.panel import ManyRunsPanel
+from studio.experiments.queue_file import QueuedRun
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
@@ -20,6 +24,7 @@ from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
+from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
@@ -52,6 +57,7 @@ class MainWindow(QMainWindow):
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
         self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.model, self.consent, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -72,6 +78,8 @@ class MainWindow(QMainWindow):
             controller=self.controller,
             launcher=self.launcher,
             consent=self.consent,
+            session=self.many.session,
+            queue=self.many.queue,
             runs_dir=self._runs_dir,
             settings=self._settings,
             theme=self._theme,
@@ -99,6 +107,7 @@ class MainWindow(QMainWindow):
     def _connect_user(self) -> None:
         for name, act in (
             ("train", self.start_training),
+            ("queue", self._train_next),
             ("pause", self._pause_or_continue),
             ("stop", self.controller.stop),
             ("save", self.controller.save),
@@ -134,6 +143,14 @@ class MainWindow(QMainWindow):
         self.plots.message.connect(show_error)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
+        self.many.use_setup(self.setup)
+        self.many.refused.connect(show_error)
+        self.many.beginning.connect(self.banner.hide)
+        self.many.panel_wanted.connect(partial(self.docks.open, "many"))
+        self.many.session.message_added.connect(self.log.add)
+        self.many.session.ended.connect(self.runs.refresh_soon)
+        self.many.session.busy_changed.connect(self._on_group)
+        self.panels.get(ManyRunsPanel).run_wanted.connect(self.many.open_run)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
@@ -151,19 +168,40 @@ class MainWindow(QMainWindow):
     @Slot()
     def start_training(self) -> None:
         """Start a run with the current settings, or show why that is not possible."""
+        run = self._run_in_setup()
+        if run is not None:
+            self._obtain_consent(run, self._start)
+
+    def _start(self, run: QueuedRun) -> None:
+        self.setup.origin.forget()
+        self.many.start(run)
+
+    @Slot()
+    def _train_next(self) -> None:
+        run = self._run_in_setup()
+        if run is not None:
+            self._obtain_consent(run, self.many.add)
+
+    def _run_in_setup(self) -> QueuedRun | None:
+        """Return what the form describes; None, with a message, if a value is refused."""
         try:
             config, tunables = self.setup.settings(self.live.tunables())
+            seeds = self.setup.seeds.read()
         except RequestError as problem:
             self.banner.show_message("error", self.setup.point_out(str(problem)))
-            return
+            return None
         self.banner.hide()
+        if len(seeds) == 1:
+            return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
+        return QueuedRun(config=config, tunables=tunables, seeds=seeds)
 
-        def start(consent: Consent) -> None:
-            self.setup.origin.forget()
-            self.controller.start(config, tunables, self._runs_dir, consent=consent)
+    def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
+        typed = self.setup.environment.is_typed(run.config.choice)
 
-        typed = self.setup.environment.is_typed(config.choice)
-        self.consent.obtain(config.choice, start, self._on_declined, typed=typed)
+        def go_on(_: Consent) -> None:
+            then(run)
+
+        self.consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
 
     def _on_declined(self, module: LocatedModule) -> None:
         text = f"Nothing was started: the code in {module.path} was not allowed to run."
@@ -204,7 +242,15 @@ class MainWindow(QMainWindow):
         busy = state is not SessionState.IDLE
         self.toolbar.show_state(state)
         self.panels.set_busy(busy)
-        if self._closing and not busy:
+        self._close_if_asked()
+
+    @Slot(bool)
+    def _on_group(self, busy: bool) -> None:
+        self.toolbar.action("train").setEnabled(not busy and not self.controller.busy)
+        self._close_if_asked()
+
+    def _close_if_asked(self) -> None:
+        if self._closing and not self.many.busy:
             QTimer.singleShot(0, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
@@ -229,14 +275,19 @@ class MainWindow(QMainWindow):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Ask once while a run is in progress; close when it has saved and ended."""
-        if self.controller.busy and not self._closing and confirm(self, *_STOP):
-            # The run may have ended by itself while the question was open.
-            self._closing = self.controller.busy
-            self.controller.stop()
-        if self.controller.busy:
+        """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        if self.many.busy and not self._closing:
+            answer = self._ask_about_training()
+            # It may have ended by itself while the question was open.
+            self._closing = answer != "cancel" and self.many.busy
+            if answer == "stop":
+                self.many.stop_all()
+            elif answer == "keep":
+                self.many.leave_all()
+        if self.many.busy:
             event.ignore()
             return
+        self.many.shutdown()
         self.docks.save(self._settings)
         self.panels.shutdown()
         self.launcher.stop()
@@ -244,6 +295,11 @@ class MainWindow(QMainWindow):
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
+
+    def _ask_about_training(self) -> str:
+        if self.many.can_leave:
+            return ask_what_to_do(self)
+        return "stop" if confirm(self, *_STOP) else "cancel"
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for interrupted runs once the window is shown."""
@@ -261,5 +317,5 @@ class MainWindow(QMainWindow):
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
         self._closing = True
-        self.controller.stop()
+        self.many.stop_all()
         self.close()

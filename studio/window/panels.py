@@ -13,6 +13,9 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.group_session import GroupSession
+from studio.experiments.panel import ManyRunsPanel
+from studio.experiments.run_queue import RunQueue
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -36,6 +39,8 @@ class PanelContext:
     controller: RunController
     launcher: RunLauncher
     consent: CodeConsent
+    session: GroupSession
+    queue: RunQueue
     runs_dir: Path
     settings: QSettings
     theme: Theme
@@ -101,6 +106,15 @@ PANELS = (
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
         size=290,
+        tabbed=True,
+        hidden=True,
+    ),
+    PanelSpec(
+        name="many",
+        title="Group and queue",
+        side="bottom",
+        make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
+        size=250,
         tabbed=True,
         hidden=True,
     ),

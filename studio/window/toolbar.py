@@ -25,8 +25,10 @@ class _Entry:
     tip: str
 
 
+_NEXT = "Add a run with the settings on the left to the queue: it starts when this one ends"
 _RUN_ACTIONS = (
     _Entry("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
+    _Entry("queue", "Train next", "playlist-plus", "Ctrl+Shift+T", _NEXT),
     _Entry("pause", "Pause", "pause", "Ctrl+P", "Pause the run between two steps"),
     _Entry("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
     _Entry("save", "Save", "content-save-outline", "Ctrl+S", "Save a checkpoint now"),

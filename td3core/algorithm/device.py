@@ -1,18 +1,11 @@
 """Where updates are computed, and whether the networks fit there."""
 
-from itertools import pairwise
-
 import torch
 
 from td3core.buffer.replay_buffer import physical_memory
 from td3core.config import RunConfig, Tunables
+from td3core.config.network_size import network_bytes
 from td3core.errors import RequestError
-
-_BYTES = 4
-_VECTORS = 5
-"""Per parameter: weight, target, gradient and the two moments of Adam."""
-_ACTIVATIONS = 2
-"""Per unit and sample of a batch: its output and the gradient of it."""
 
 
 def require_device(name: str) -> None:
@@ -26,20 +19,6 @@ def require_device(name: str) -> None:
     if torch.version.cuda is None:
         raise RequestError("device cannot be cuda: this torch is a CPU build; use cpu.")
     raise RequestError("device cannot be cuda: torch finds no GPU; use cpu.")
-
-
-def network_bytes(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> int:
-    """Return the least number of bytes that training the networks takes."""
-    critics = 2 if config.twin_critics else 1
-    total = 0
-    for members, widths in (
-        (1, (obs_dim, *config.actor_hidden, act_dim)),
-        (critics, (obs_dim + act_dim, *config.critic_hidden, 1)),
-    ):
-        parameters = sum(m * n + m for n, m in pairwise(widths))
-        activations = tunables.batch_size * sum(widths[1:])
-        total += members * _BYTES * (_VECTORS * parameters + _ACTIVATIONS * activations)
-    return total
 
 
 def require_memory(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:

@@ -16,6 +16,8 @@ from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
+from td3core.cli.remote.follow import follow
+from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import Answer, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
@@ -36,6 +38,8 @@ app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
 app.command(name="list")(list_command)
 app.command(name="check")(check_command)
+for command_of_a_run in (follow, tune, pause, unpause, save, stop):
+    app.command()(command_of_a_run)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -39,6 +39,10 @@ TrustEnv = Annotated[
         help="Run the code of an environment that a file names as module:Class, without asking.",
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Runs of a group at once. Default: as many as cores and memory allow."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 # Printed by app.main: a command only returns its result, and prints none of its own.
 AsJson = Annotated[

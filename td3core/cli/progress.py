@@ -51,7 +51,8 @@ class ProgressReporter:
                     self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeated_steps:
                     self._print(wording.repeated_steps(event))
-                self._print(f"{event.device} × {event.threads}, computed with {event.products}")
+                products = f", computed with {event.products}" if event.products else ""
+                self._print(f"{event.device} × {event.threads}{products}")
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -72,6 +73,8 @@ class ProgressReporter:
                     f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
                     f" {event.steps_per_s:.0f} steps/s"
                 )
+            case events.Interrupted():
+                self._print(f"interrupted at step {event.env_steps:,}")
             case _:
                 pass
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -14,6 +14,7 @@ from td3core.cli.options import (
     AsJson,
     EnvModule,
     EnvName,
+    Jobs,
     Run,
     RunsDir,
     Settings,
@@ -44,6 +45,13 @@ def train(
     ] = None,
     steps: Steps = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEEDS", help="Train a run for each of 5 seeds (5), or for these (0-4,7)."
+        ),
+    ] = None,
+    jobs: Jobs = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
     threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
@@ -53,12 +61,12 @@ def train(
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
     trust_env: TrustEnv = False,
-    _as_json: AsJson = False,
+    as_json: AsJson = False,
 ) -> Answer:
-    """Train an agent. Ctrl-C saves and stops."""
+    """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
     from td3core.runs.journal import changes_of
-    from td3core.training.launch import train as train_run
 
+    several = _seeds(seeds, seed, journal, jobs)
     values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
@@ -72,12 +80,39 @@ def train(
     config, tunables, typed = _settings(typed, preset, values)
     # A preset may come from anyone, and contain arguments that name code.
     consent = obtain_consent(config.choice.with_consent(typed.consent), given=trust_env)
+    if several:
+        from td3core.cli.experiments.groups import train_group
+
+        return train_group(folder, several, config, tunables, jobs, consent, as_json=as_json)
+    # It loads torch, which a group leaves to its processes.
+    from td3core.training.launch import train as train_run
+
     schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
         lambda control, report: train_run(
             config, tunables, control, report, folder, schedule, consent=consent
         ),
     )
+
+
+def _seeds(
+    seeds: str | None, seed: int | None, journal: Path | None, jobs: int | None
+) -> tuple[int, ...]:
+    """Return the seeds of a group; none for a single run.
+
+    Raises:
+        RequestError: they are refused, or exclude another option.
+    """
+    from td3core.experiments.groups.seeds import parse_seeds
+
+    if seeds is None:
+        if jobs is not None:
+            raise RequestError("--jobs needs --seeds: a single run is one job.")
+        return ()
+    for option, value in (("--seed", seed), ("--journal", journal)):
+        if value is not None:
+            raise RequestError("--seeds and {option} exclude each other.", option=option)
+    return parse_seeds(seeds)
 
 
 def _settings(
@@ -97,15 +132,26 @@ def resume(
     run: Run,
     steps: Steps = None,
     runs_dir: RunsDir = None,
+    jobs: Jobs = None,
     trust_env: TrustEnv = False,
-    _as_json: AsJson = False,
+    as_json: AsJson = False,
 ) -> Answer:
-    """Resume a run exactly where it was interrupted."""
+    """Resume a run, or all runs of a group, exactly where they were interrupted."""
+    from td3core.experiments.groups.group import find_group
+
+    total = None if steps is None else int(parse_value("steps", steps))
+    group = find_group(run, runs_folder(runs_dir))
+    if group is not None:
+        from td3core.cli.experiments.groups import resume_group
+
+        consent = obtain_consent(group.config.choice, given=trust_env)
+        return resume_group(group, total, jobs, consent, as_json=as_json)
+    if jobs is not None:
+        raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     from td3core.training.launch import resume as resume_run
 
     found = find_run(run, runs_dir)
-    path, total = found.path, None if steps is None else int(parse_value("steps", steps))
-    consent = obtain_consent(found.config.choice, given=trust_env)
+    path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     return _run(
         lambda control, report: resume_run(path, control, report, steps=total, consent=consent)
     )
@@ -186,13 +232,13 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")
-        result = _as_dict(outcome.ending) | {"message": outcome.message}
+        result = ending_as_dict(outcome.ending) | {"message": outcome.message}
         return Answer(status=FAILED, result=result, error=outcome.message)
-    return Answer(result=_as_dict(outcome))
+    return Answer(result=ending_as_dict(outcome))
 
 
-def _as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that never started."""
+def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
+    """Return the keys of ``--json``; all null for a run that has no ending."""
     from td3core.protocol.events import Ended
 
     if ending is None:
@@ -201,8 +247,19 @@ def _as_dict(ending: "Ended | None") -> dict[str, Any]:
     return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
 
 
+class Stoppable(Protocol):
+    """Whatever trains and can be asked to save and stop."""
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was asked."""
+
+    def stop(self) -> None:
+        """Ask it; called in a signal handler."""
+
+
 @contextmanager
-def interrupts_stop(control: Control) -> Iterator[None]:
+def interrupts_stop(control: Stoppable) -> Iterator[None]:
     """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
     A terminal that is closed saves and stops it too. That may be signalled several times; with

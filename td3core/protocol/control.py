@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from td3core.config import Tunables
 
@@ -60,10 +61,24 @@ class Control:
     def tune(self, tunables: Tunables) -> int:
         """Request new live settings; return the revision that the run will acknowledge."""
         with self._changed:
-            self._tunables = tunables
-            self._revision += 1
-            self._wake()
-            return self._revision
+            return self._request(tunables)
+
+    def change(self, values: Mapping[str, Any], applied: Tunables) -> int:
+        """Request other values of some live settings; return the revision as :meth:`tune` does.
+
+        The others stay as requested before or, without such a request, as they are ``applied``.
+
+        Raises:
+            RequestError: a value is not allowed.
+        """
+        with self._changed:
+            return self._request(replace(self._tunables or applied, **values))
+
+    def _request(self, tunables: Tunables) -> int:
+        self._tunables = tunables
+        self._revision += 1
+        self._wake()
+        return self._revision
 
     def pause(self) -> None:
         """Request a pause until :meth:`resume`."""
@@ -121,10 +136,10 @@ class Control:
             self._tunables, self._save, self.has_requests = None, False, False
             return requests
 
-    def wait(self) -> None:
-        """Sleep until the next request. For the run only."""
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Sleep until the next request; return False if none came in time. For the run only."""
         with self._changed:
-            self._changed.wait_for(lambda: self.has_requests)
+            return self._changed.wait_for(lambda: self.has_requests, timeout_s)
 
     def _wake(self) -> None:
         self.has_requests = True

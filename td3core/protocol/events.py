@@ -128,6 +128,8 @@ class Tuned:
     revision: int
     tunables: Tunables
     changes: tuple[tuple[str, Any, Any], ...]
+    time: str = ""
+    """UTC, ISO 8601, of a change read from the journal; empty for one made just now."""
     scheduled: bool = False
     """True if a schedule asked for them (see ``schedule`` of
     :func:`~td3core.training.launch.train`), not a user just now."""
@@ -201,4 +203,18 @@ class Failed:
         return self.ending.last_checkpoint if self.ending else None
 
 
-Event = Started | Progress | Evaluated | Saved | Tuned | Noted | Warned | Ended | Failed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """The process of a followed run is gone, and the run has not ended.
+
+    Only one who follows the run from outside can report this. If the run is resumed, ``Started``
+    comes next.
+    """
+
+    run: Path
+    env_steps: int
+
+
+Event = (
+    Started | Progress | Evaluated | Saved | Tuned | Noted | Warned | Ended | Failed | Interrupted
+)

@@ -80,7 +80,7 @@ class RunLock:
             self._lock.acquire(timeout=_PATIENCE_S, poll_interval=_POLL_S)
             self._acquire_folder()
         except (Timeout, BlockingIOError) as problem:
-            who = _recorded(self._run) or Holder()
+            who = recorded(self._run) or Holder()
             raise RequestError(
                 "{run} is locked by {who}.", run=self._run.name, who=who
             ) from problem
@@ -138,7 +138,7 @@ def holder(run: Path) -> Holder | None:
     """
     folder = _lock_folder(run, shared=True)
     if folder == _HELD:
-        return _recorded(run) or Holder()
+        return recorded(run) or Holder()
     if folder is not None:
         os.close(folder)
     if not (left_behind(run) and is_regular(_lock_file(run))):
@@ -147,7 +147,7 @@ def holder(run: Path) -> Holder | None:
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        return _recorded(run) or Holder()
+        return recorded(run) or Holder()
     except OSError:
         return None  # A read-only folder, so no process here can be writing to it.
     lock.release()
@@ -196,7 +196,8 @@ def _record_file(run: Path) -> Path:
     return run / "lock.json"
 
 
-def _recorded(run: Path) -> Holder | None:
+def recorded(run: Path) -> Holder | None:
+    """Return the process on record as holding a run, dead or alive; None without a record."""
     try:
         found = json.loads(read_text(_record_file(run)))
         return Holder(pid=int(found["pid"]), host=str(found["host"]), since=str(found["since"]))

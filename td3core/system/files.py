@@ -13,8 +13,10 @@ from pathlib import Path
 from td3core.system.regular_files import open_own, require_own
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write ``data`` to ``path``: readers see the old file or the new one, never a part.
+
+    After a power failure the file is complete only if ``durable``; that costs a flush to disk.
 
     Raises:
         OSError: the folder cannot be written or is full; the file is complete, old or new.
@@ -26,12 +28,14 @@ def write_atomically(path: Path, data: bytes) -> None:
         with half.open("xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         half.replace(path)
     except BaseException:
         half.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
 def alias(path: Path, other: Path) -> None:

@@ -15,6 +15,7 @@ from td3core.errors import Message, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
 from td3core.protocol.metrics import MetricSource
+from td3core.remote.access import LOOK_S, RemoteAccess
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import ResumePoint
 from td3core.training.checkpointer import Checkpointer, Kind
@@ -56,7 +57,9 @@ class Trainer:
         repeated_steps: int = 0,
     ) -> None:
         self.directory, self.config = directory, directory.config
-        self._agent, self._control, self._report = agent, control, report
+        self._agent, self._control = agent, control
+        self._remote = RemoteAccess(directory.path, directory.config, control, report)
+        self._report = report = self._remote.report
         self._info, self._num_envs = info, len(envs)
         self._collector = Collector(self.config, info, envs, buffer, agent)
         self._clock = RunClock(0)
@@ -288,7 +291,9 @@ class Trainer:
             paused = True
             self._send_progress(Phase.PAUSED)
             with self._clock.stopped():
-                self._control.wait()
+                # Requests of other processes come by files, which wake nobody.
+                while not self._control.wait(LOOK_S):
+                    self._remote.look()
 
     def _capture(self) -> Checkpoint:
         return self._checkpointer.attach_buffer(self._state.capture())
@@ -334,8 +339,9 @@ class Trainer:
             self._send_progress(self._state.phase)
 
     def close(self) -> None:
-        """End the evaluation process."""
+        """End the evaluation process, and take no more requests."""
         self._evaluator.close()
+        self._remote.close()
 
     def ending(self, stopped: str) -> Ended:
         """Return how far the run got; ``stopped`` as in :class:`Ended`."""

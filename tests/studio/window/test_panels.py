@@ -68,7 +68,7 @@ def entry(window: MainWindow, title: str):
 
 
 def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -> None:
-    names = [f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs")]
+    names = [f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs", "many")]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
     assert [entry.text() for entry in window.docks.menu.actions()] == [
         "Setup",
@@ -76,6 +76,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Replay",
         "Log",
         "Runs",
+        "Group and queue",
     ]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from td3core.algorithm.device import network_bytes
 from td3core.cli import app
+from td3core.config.network_size import network_bytes
 from td3core.envs.make import make_env
 from tests.support.scripted import STEPS, Script
 from tests.td3core.cli.test_commands import small

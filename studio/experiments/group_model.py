@@ -1,0 +1,137 @@
+"""The table of a group: one row for each run."""
+
+from enum import IntEnum
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
+
+Index = QModelIndex | QPersistentModelIndex
+STATUS = Qt.ItemDataRole.UserRole
+PROGRESS = Qt.ItemDataRole.UserRole + 1
+"""Share of the steps done, 0 to 1."""
+
+
+class Column(IntEnum):
+    """The columns of the table."""
+
+    SEED = 0
+    STATE = 1
+    PROGRESS = 2
+    STEP = 3
+    LAST = 4
+    BEST = 5
+    SPEED = 6
+
+
+_HEADINGS = {
+    Column.SEED: ("Seed", ""),
+    Column.STATE: ("State", ""),
+    Column.PROGRESS: ("Done", "Steps done, of those the run is set to"),
+    Column.STEP: ("Step", ""),
+    Column.LAST: ("Last", "Mean return of the last evaluation"),
+    Column.BEST: ("Best", "Mean return of the best evaluation"),
+    Column.SPEED: ("Steps/s", ""),
+}
+
+
+class GroupModel(QAbstractTableModel):
+    """Holds the status of every run of the group on show."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[SeedStatus] = []
+
+    @property
+    def statuses(self) -> tuple[SeedStatus, ...]:
+        """The status of every run, in the order of the group."""
+        return tuple(self._rows)
+
+    def clear(self, seeds: tuple[int, ...], steps: int) -> None:
+        """Show a group whose runs have not reported yet."""
+        self.beginResetModel()
+        self._rows = [SeedStatus(seed=seed, steps=steps) for seed in seeds]
+        self.endResetModel()
+
+    def take(self, status: SeedStatus) -> None:
+        """Show the new status of one run."""
+        for row, known in enumerate(self._rows):
+            if known.seed == status.seed:
+                self._rows[row] = status
+                self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
+
+    def summary(self) -> str:
+        """Return how the group stands, in one line."""
+        over = sum(status.state is SeedState.FINISHED for status in self._rows)
+        parts = [f"{over} of {len(self._rows)} finished"]
+        failed = (SeedState.FAILED, SeedState.INTERRUPTED)
+        bad = sum(status.state in failed for status in self._rows)
+        if bad:
+            parts.append(f"{bad} failed")
+        for name, values in (
+            ("last", [status.last for status in self._rows]),
+            ("best", [status.best for status in self._rows]),
+        ):
+            found = spread(values)
+            if found is not None and found.count > 1:
+                parts.append(f"{name} {found.mean:.1f} ± {found.std:.1f}")
+        return "  ·  ".join(parts)
+
+    # Qt -----------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
+        """Return the number of runs."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(Column)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the heading of a column."""
+        if orientation is Qt.Orientation.Horizontal:
+            heading, tip = _HEADINGS[Column(section)]
+            if role == Qt.ItemDataRole.DisplayRole:
+                return heading
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return tip or None
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        status, column = self._rows[index.row()], Column(index.column())
+        if role == STATUS:
+            return status
+        if role == PROGRESS and column is Column.PROGRESS:
+            return min(status.env_steps / max(status.steps, 1), 1.0)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _text(status, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return status.message or (str(status.run) if status.run else None)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column >= Column.STEP:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+def _text(status: SeedStatus, column: Column) -> str:
+    match column:
+        case Column.SEED:
+            return str(status.seed)
+        case Column.STATE:
+            return str(status.state)
+        case Column.PROGRESS:
+            return f"{100 * min(status.env_steps / max(status.steps, 1), 1.0):.0f} %"
+        case Column.STEP:
+            return f"{status.env_steps:,}"
+        case Column.LAST:
+            return _number(status.last)
+        case Column.BEST:
+            return _number(status.best)
+    return f"{status.steps_per_s:.0f}" if status.state.is_running else ""
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

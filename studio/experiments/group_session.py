@@ -1,0 +1,114 @@
+"""Owns the group that trains for this window, in a process of its own."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from td3core.errors import Message
+from td3core.experiments.groups.conductor import Command, Verb
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.messages import (
+    GroupEnded,
+    GroupLog,
+    GroupMessage,
+    GroupStarted,
+    NewGroup,
+    ResumedGroup,
+)
+from td3core.experiments.groups.process import GroupProcess
+from td3core.experiments.groups.seed_status import SeedStatus
+
+_LEAVE_S = 0.2
+
+
+class GroupSession(QObject):
+    """One group at a time; it stays on show after its end, and can be resumed."""
+
+    group_started = Signal(object)
+    """Carries the :class:`GroupStarted`."""
+    status_changed = Signal(object)
+    """Carries the :class:`SeedStatus` of one run."""
+    ended = Signal()
+    busy_changed = Signal(bool)
+    message_added = Signal(str, str)
+    refused = Signal(str)
+    _received = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._process: GroupProcess | None = None
+        self._group: Group | None = None
+        # From the thread that reads from the process.
+        self._received.connect(self._on_message)
+
+    @property
+    def busy(self) -> bool:
+        """True from the start of a group until all its runs are over."""
+        return self._process is not None
+
+    @property
+    def group(self) -> Group | None:
+        """The group on show."""
+        return self._group
+
+    def start(self, job: NewGroup | ResumedGroup) -> None:
+        """Train a group. Ignored while another one trains."""
+        if self._process is not None:
+            return
+        token = object()
+        self._token = token
+        try:
+            self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
+            return
+        self.busy_changed.emit(True)
+
+    def resume(self) -> None:
+        """Continue the group on show after its end."""
+        if self._group is not None:
+            self.start(ResumedGroup(path=self._group.path))
+
+    def command(self, verb: Verb, seed: int | None = None) -> None:
+        """Ask for something of one run, or of all."""
+        if self._process is not None:
+            self._process.command(Command(verb=verb, seed=seed))
+
+    def detach(self) -> None:
+        """Let the group train on when this program ends; nothing more is heard of it."""
+        process, self._process = self._process, None
+        if process is not None:
+            self._token = object()
+            process.detach()
+            self.busy_changed.emit(False)
+
+    def end_now(self, patience_s: float) -> None:
+        """Let all runs save and end, and wait for them: the program is about to end."""
+        if self._process is not None:
+            self.command("stop")
+            self._process.join(patience_s)
+
+    @Slot(object, object)
+    def _on_message(self, token: object, message: GroupMessage) -> None:
+        if token is not self._token:
+            return
+        match message:
+            case GroupStarted():
+                self._group = message.group
+                self.group_started.emit(message)
+                text = f"Group {message.group.name}: {message.reason}"
+                self.message_added.emit("info", text)
+            case SeedStatus():
+                self.status_changed.emit(message)
+            case GroupLog():
+                self.message_added.emit("info", f"Seed {message.seed}: {message.line}")
+            case GroupEnded():
+                self._on_ended(message)
+
+    def _on_ended(self, message: GroupEnded) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.join(_LEAVE_S)
+        if message.problem is not None:
+            self.refused.emit(str(message.problem))
+        self.ended.emit()
+        self.busy_changed.emit(False)

@@ -1,0 +1,84 @@
+"""The view of a group's runs, with a bar for their progress."""
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+)
+
+from studio.experiments.group_model import PROGRESS, STATUS, Column, GroupModel
+from td3core.experiments.groups.seed_status import SeedStatus
+
+_WIDTHS = {
+    Column.SEED: 46,
+    Column.STATE: 80,
+    Column.PROGRESS: 60,
+    Column.STEP: 66,
+    Column.LAST: 66,
+    Column.BEST: 66,
+    Column.SPEED: 62,
+}
+_BAR = 4
+"""Pixels between the bar and the edges of its cell."""
+
+
+class GroupTable(QTreeView):
+    """One row for each run; a double click asks to open it."""
+
+    run_wanted = Signal(object)
+    """Carries the :class:`SeedStatus` of the run."""
+    choice_changed = Signal()
+
+    def __init__(self, model: GroupModel) -> None:
+        super().__init__()
+        self.setObjectName("group_view")
+        self.setAccessibleName("Runs of the group")
+        self.setModel(model)
+        self.setRootIsDecorated(False)
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setMinimumHeight(60)
+        self.setItemDelegateForColumn(Column.PROGRESS, _Bar(self))
+        for column, width in _WIDTHS.items():
+            self.setColumnWidth(column, width)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(40)
+        header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
+        self.activated.connect(self._on_activated)
+        self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
+
+    def chosen(self) -> list[SeedStatus]:
+        """Return the runs that are selected."""
+        return [index.data(STATUS) for index in self.selectionModel().selectedRows()]
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.run_wanted.emit(index.data(STATUS))
+
+
+class _Bar(QStyledItemDelegate):
+    """Draws a share as a bar with its text."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        share = index.data(PROGRESS) or 0.0
+        text = index.data(Qt.ItemDataRole.DisplayRole)
+        colour = QColor(option.palette.color(QPalette.ColorRole.Highlight))
+        colour.setAlpha(90)
+        area: QRect = option.rect.adjusted(_BAR, _BAR, -_BAR, -_BAR)
+        painter.save()
+        painter.fillRect(area.adjusted(0, 0, round((share - 1) * area.width()), 0), colour)
+        painter.setPen(option.palette.color(QPalette.ColorRole.Text))
+        painter.setFont(option.font)
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()

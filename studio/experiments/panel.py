@@ -1,0 +1,218 @@
+"""The panel of many runs: the group that trains, and the queue."""
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QSizePolicy,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.experiments.group_model import GroupModel
+from studio.experiments.group_session import GroupSession
+from studio.experiments.group_table import GroupTable
+from studio.experiments.run_queue import RunQueue
+from studio.theme.theme import Theme
+from studio.widgets.controls import make_icon_button, make_label
+from studio.widgets.labels import ElidedLabel
+from td3core.experiments.groups.messages import GroupStarted
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+
+_NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
+_NO_QUEUE = "“Train next” adds the run in Setup."
+
+
+class ManyRunsPanel(QWidget):
+    """Shows a group and a queue, and passes on what the user asks of them."""
+
+    run_wanted = Signal(object)
+    """The folder of a run to open."""
+
+    def __init__(
+        self, session: GroupSession, queue: RunQueue, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("many_runs_panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.session, self.queue = session, queue
+        self.model = GroupModel(self)
+        self.table = GroupTable(self.model)
+        self._icons: list[tuple[QToolButton, str]] = []
+        self._training = False
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self._make_group())
+        split.addWidget(self._make_queue())
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 1)
+        split.setSizes([450, 190])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 8)
+        layout.addWidget(split)
+        self._connect()
+        self.set_theme(theme)
+        self._show_queue()
+        self._update()
+
+    # Building -----------------------------------------------------------------------------------
+
+    def _make_group(self) -> QWidget:
+        self._summary = ElidedLabel()
+        self._summary.setObjectName("group_summary")
+        self._summary.setProperty("role", "muted")
+        self._pause = self._button("group_pause", "pause", "Pause these runs")
+        self._resume = self._button("group_resume", "play", "Continue these runs")
+        self._stop = self._button("group_stop", "stop", "Save these runs and end them")
+        return _section("Group", self._summary, (self._pause, self._resume, self._stop), self.table)
+
+    def _make_queue(self) -> QWidget:
+        self.list = QListWidget()
+        self.list.setObjectName("queue_list")
+        self.list.setAccessibleName("Runs that wait")
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.setMinimumWidth(150)
+        self._queue_note = make_label("queue_note", muted=True)
+        self._next = self._button("queue_start", "play", "Start the next run now")
+        self._up = self._button("queue_up", "arrow-up", "Start this run earlier")
+        self._down = self._button("queue_down", "arrow-down", "Start this run later")
+        self._drop = self._button("queue_remove", "close", "Remove this run from the queue")
+        buttons = (self._next, self._up, self._down, self._drop)
+        return _section("Queue", self._queue_note, buttons, self.list)
+
+    def _button(self, name: str, icon: str, tip: str) -> QToolButton:
+        button = make_icon_button(f"{name}_button", tip, tip)
+        self._icons.append((button, icon))
+        return button
+
+    def _connect(self) -> None:
+        self.session.group_started.connect(self._on_group_started)
+        self.session.status_changed.connect(self._on_status)
+        self.session.busy_changed.connect(self._update)
+        self.queue.changed.connect(self._show_queue)
+        self.table.choice_changed.connect(self._update)
+        self.table.run_wanted.connect(self._on_run_wanted)
+        self._pause.clicked.connect(partial(self._ask, "pause"))
+        self._stop.clicked.connect(partial(self._ask, "stop"))
+        self._resume.clicked.connect(self._on_resume)
+        self._next.clicked.connect(self.queue.start_next)
+        self._up.clicked.connect(partial(self._move, -1))
+        self._down.clicked.connect(partial(self._move, 1))
+        self._drop.clicked.connect(lambda: self.queue.remove(self.list.currentRow()))
+        self.list.currentRowChanged.connect(self._update)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        for button, icon in self._icons:
+            button.setIcon(theme.icon(icon, theme.text))
+
+    def set_busy(self, busy: bool) -> None:
+        """Adapt to a run that trains in this window."""
+        self._training = busy
+        self._update()
+
+    # The group ----------------------------------------------------------------------------------
+
+    def _targets(self) -> list[SeedStatus]:
+        """Return the runs that the buttons are for: those selected, or all."""
+        return self.table.chosen() or list(self.model.statuses)
+
+    def _ask(self, verb: str) -> None:
+        chosen = self.table.chosen()
+        if not chosen:
+            self.session.command(verb)  # type: ignore[arg-type]
+        for status in chosen:
+            self.session.command(verb, status.seed)  # type: ignore[arg-type]
+
+    @Slot()
+    def _on_resume(self) -> None:
+        if self.session.busy:
+            self._ask("resume")
+        else:
+            self.session.resume()
+
+    @Slot(object)
+    def _on_group_started(self, started: GroupStarted) -> None:
+        self.model.clear(started.group.seeds, started.group.config.steps)
+        self._update()
+
+    @Slot(object)
+    def _on_status(self, status: SeedStatus) -> None:
+        self.model.take(status)
+        self._update()
+
+    @Slot(object)
+    def _on_run_wanted(self, status: SeedStatus) -> None:
+        if status.run is not None:
+            self.run_wanted.emit(status.run)
+
+    # The queue ----------------------------------------------------------------------------------
+
+    def _move(self, by: int) -> None:
+        row = self.list.currentRow()
+        self.queue.move(row, row + by)
+        self.list.setCurrentRow(min(max(row + by, 0), self.list.count() - 1))
+
+    @Slot()
+    def _show_queue(self) -> None:
+        row = self.list.currentRow()
+        self.list.clear()
+        for run in self.queue.runs:
+            item = QListWidgetItem(run.text)
+            item.setToolTip(run.text)
+            self.list.addItem(item)
+        self.list.setCurrentRow(min(row, self.list.count() - 1))
+        self._update()
+
+    # Both ---------------------------------------------------------------------------------------
+
+    @Slot()
+    def _update(self) -> None:
+        """Show what is possible now."""
+        busy, targets = self.session.busy, self._targets()
+        states = [status.state for status in targets]
+        chosen = bool(self.table.chosen())
+        live = [s for s in states if s in (SeedState.STARTING, SeedState.TRAINING)]
+        waits = [s for s in states if s is SeedState.WAITING]
+        held = [s for s in states if s in (SeedState.PAUSED, SeedState.HELD)]
+        missing = [s for s in states if s.is_resumable]
+        self._pause.setEnabled(busy and bool(live or waits))
+        self._stop.setEnabled(busy and bool(live or waits or held))
+        restart = missing and (chosen if busy else not self._training)
+        self._resume.setEnabled(bool((busy and held) or restart))
+        self._summary.setText(self.model.summary() if states else _NO_GROUP)
+        row, count = self.list.currentRow(), self.list.count()
+        self._next.setEnabled(bool(count) and not busy and not self._training)
+        self._up.setEnabled(row > 0)
+        self._down.setEnabled(0 <= row < count - 1)
+        self._drop.setEnabled(row >= 0)
+        self._queue_note.setText(f"{count} waiting" if count else "empty")
+        self._queue_note.setToolTip(_NO_QUEUE)
+
+
+def _section(
+    title: str, note: QLabel, buttons: tuple[QToolButton, ...], content: QWidget
+) -> QWidget:
+    """Return a heading with a note and buttons, above its content."""
+    heading = QLabel(f"<b>{title}</b>")
+    bar = QHBoxLayout()
+    bar.setSpacing(2)
+    bar.addWidget(heading)
+    bar.addWidget(note, 1)
+    for button in buttons:
+        bar.addWidget(button)
+    page = QWidget()
+    page.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(6)
+    layout.addLayout(bar)
+    layout.addWidget(content, 1)
+    return page

@@ -1,0 +1,138 @@
+"""Trains a group of seeds from the command line, and resumes one."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from td3core import checkpoint
+from td3core.cli.experiments.group_progress import GroupProgress, result_table
+from td3core.cli.terminal import Answer, console, log, log_error
+from td3core.cli.train import FAILED, ending_as_dict, interrupts_stop
+from td3core.config import RunConfig, Tunables
+from td3core.config.consent import Consent
+from td3core.errors import RequestError
+from td3core.experiments.groups.allocation import Allocation
+from td3core.experiments.groups.conductor import Conductor
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.experiments.groups.start import allocation_of, plan_group
+from td3core.protocol.events import Ended
+from td3core.runs.directory import RunDirectory
+
+INTERRUPTED = 130
+_STOPPED = {SeedState.FINISHED: "finished", SeedState.STOPPED: "user", SeedState.FAILED: "failed"}
+
+
+def train_group(
+    runs_dir: Path,
+    seeds: tuple[int, ...],
+    config: RunConfig,
+    tunables: Tunables,
+    jobs: int | None,
+    consent: Consent,
+    *,
+    as_json: bool,
+) -> Answer:
+    """Train a new group."""
+    group, allocation = plan_group(runs_dir, seeds, config, tunables, jobs)
+    return _run(group, allocation, consent, as_json=as_json)
+
+
+def resume_group(
+    group: Group, steps: int | None, jobs: int | None, consent: Consent, *, as_json: bool
+) -> Answer:
+    """Continue a group: resume what was interrupted, start what was not started."""
+    if steps is not None:
+        group = group.with_steps(steps)
+    return _run(group, allocation_of(group, jobs), consent, save=steps is not None, as_json=as_json)
+
+
+def _run(
+    group: Group,
+    allocation: Allocation,
+    consent: Consent,
+    *,
+    save: bool = False,
+    as_json: bool,
+) -> Answer:
+    """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
+    log(f"Group {group.name}")
+    log(f"{len(group.seeds)} runs, {allocation.reason}")
+    with GroupProgress(console) as progress:
+        conductor = Conductor(group, allocation, progress.report, progress.log, consent=consent)
+        try:
+            with interrupts_stop(conductor):
+                statuses = conductor.run(save=save)
+        except KeyboardInterrupt:
+            statuses, killed = tuple(conductor.statuses.values()), True
+        else:
+            killed = False
+    _require_not_refused(group, statuses)
+    if not as_json:
+        Console(highlight=False).print(result_table(group.name, statuses))
+    if any(status.state.is_resumable for status in statuses):
+        log(f"Continue with: td3-studio resume {group.name}")
+    result = {"group": group.name, "runs": [_as_dict(status) for status in statuses]}
+    if killed:
+        return Answer(status=INTERRUPTED, result=result, error="Interrupted.")
+    error = _failures(statuses)
+    if error:
+        log_error("Runs failed:", error)
+    return Answer(status=FAILED if error else 0, result=result, error=error)
+
+
+def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:
+    """Treat a group whose every run is refused for the same reason like a single refused run."""
+    messages = {status.message for status in statuses}
+    if len(messages) == 1 and all(status.refused for status in statuses):
+        group.discard()
+        raise RequestError("{message}", message=messages.pop())
+
+
+def _failures(statuses: Sequence[SeedStatus]) -> str | None:
+    """Return the sentence that says which runs failed; None if none did."""
+    failed = [s for s in statuses if s.state in (SeedState.FAILED, SeedState.INTERRUPTED)]
+    if not failed:
+        return None
+    reasons = " ".join(f"Seed {status.seed}: {status.message}" for status in failed)
+    return f"{len(failed)} of {len(statuses)} runs failed. {reasons}"
+
+
+def _as_dict(status: SeedStatus) -> dict[str, Any]:
+    """Return what ``train --json`` would print for a run, with its seed."""
+    if status.ending is not None:
+        values = ending_as_dict(status.ending)
+    else:
+        values = dict.fromkeys(item.name for item in fields(Ended)) | _on_disk(status)
+    if status.message:
+        values |= {"message": status.message, "error": status.message}
+    return {"seed": status.seed} | values
+
+
+def _on_disk(status: SeedStatus) -> dict[str, Any]:
+    """Return what is known of a run that did not end just now."""
+    values: dict[str, Any] = {
+        "stopped": _STOPPED.get(status.state),
+        "env_steps": status.env_steps,
+        "last_eval_return": status.last,
+        "best_eval_return": status.best,
+    }
+    if status.run is None:
+        return values | {"env_steps": None}
+    try:
+        run = RunDirectory.open(status.run)
+        header = checkpoint.read_header(run.last)
+    except RequestError:
+        return values | {"run": str(status.run)}
+    counters = header.counters
+    return values | {
+        "run": str(run.path),
+        "updates": counters.updates,
+        "episodes": counters.episodes,
+        "wall_s": header.wall_s,
+        "best_checkpoint": str(run.best) if run.best.exists() else None,
+        "last_checkpoint": str(run.last),
+    }

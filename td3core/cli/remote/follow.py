@@ -1,0 +1,52 @@
+"""The command that shows a run of another process until it ends."""
+
+import time
+from typing import TYPE_CHECKING
+
+from td3core.cli.options import AsJson, Run, RunsDir
+from td3core.cli.paths import find_run
+from td3core.cli.terminal import Answer, console, log, log_error
+from td3core.cli.train import FAILED, ending_as_dict
+
+if TYPE_CHECKING:
+    from td3core.protocol.events import Ended, Failed, Interrupted
+
+_POLL_S = 0.25
+
+
+def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> Answer:
+    """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
+    from td3core.cli.progress import ProgressReporter
+    from td3core.protocol.events import Ended, Failed, Interrupted
+    from td3core.remote.follow import RunFollower
+
+    path = find_run(run, runs_dir).path
+    follower = RunFollower(path)
+    try:
+        with ProgressReporter(console) as report:
+            while True:
+                for event in follower.poll():
+                    report(event)
+                    if isinstance(event, Ended | Failed | Interrupted):
+                        return _answer(event)
+                if not follower.behind:
+                    time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        log("Stopped following; the run continues.")
+        return Answer(result={"run": str(path), "state": str(follower.state or "running")})
+
+
+def _answer(event: "Ended | Failed | Interrupted") -> Answer:
+    from td3core.protocol.events import Failed, Interrupted
+
+    if isinstance(event, Interrupted):
+        error = f"{event.run.name} was interrupted; `td3-studio resume` continues it."
+        log_error("The run does not continue:", error)
+        result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
+        return Answer(status=FAILED, result=result, error=error)
+    if isinstance(event, Failed):
+        log_error("The run failed:", event.message)
+        result = ending_as_dict(event.ending) | {"message": event.message, "state": "failed"}
+        return Answer(status=FAILED, result=result, error=event.message)
+    state = "finished" if event.stopped == "finished" else "stopped"
+    return Answer(result=ending_as_dict(event) | {"state": state})

@@ -1,0 +1,72 @@
+"""How many runs train at once, and with how many threads each."""
+
+from dataclasses import dataclass
+
+from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.config import RunConfig, Tunables
+from td3core.config.network_size import network_bytes
+from td3core.envs.info import EnvInfo
+from td3core.errors import Message, RequestError
+from td3core.system.capacity import free_memory, usable_cores
+
+PROCESS_BYTES = 600 * 2**20
+"""What a process takes before its first step: mostly torch, and the process that evaluates."""
+MOST_JOBS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """How the runs of a group share this machine."""
+
+    jobs: int
+    """Runs at once."""
+    threads: int
+    """Torch threads of each."""
+    reason: Message
+    """Why so many, as a sentence."""
+
+
+def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
+    """Return about how much memory a process takes that trains with these settings."""
+    rows = config.buffer_size + (SLACK if config.keep_replay else 0)
+    # Memory is taken as rows are filled; a short run never fills the buffer.
+    rows = min(rows, config.steps + config.num_envs)
+    buffer = rows * ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
+    networks = network_bytes(config, tunables, info.obs_dim, info.act_dim)
+    return PROCESS_BYTES * (1 + config.env_processes // 4) + buffer + networks
+
+
+def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) -> Allocation:
+    """Decide how many of ``runs`` train at once.
+
+    Args:
+        runs: How many there are.
+        needed: Bytes of memory that each takes.
+        jobs: How many the user wants at once; None leaves it to the cores and the memory.
+        threads: How many threads each run has; 0 leaves it to the cores.
+
+    Raises:
+        RequestError: ``jobs`` is out of range.
+    """
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise RequestError("jobs cannot be {jobs}; use 1 to {most}.", jobs=jobs, most=MOST_JOBS)
+    cores, room = usable_cores(), free_memory()
+    wanted = min(runs, jobs or max(cores // max(threads, 1), 1))
+    at_once = max(1, min(wanted, room // max(needed, 1)))
+    chosen = threads or max(1, cores // at_once)
+    values = {"jobs": at_once, "threads": chosen}
+    if at_once < wanted:
+        reason = Message(
+            "{jobs} at once (threads: {threads}): each takes about {needed:.1f} GiB and {room:.1f}"
+            " GiB of memory are free",
+            needed=needed / 2**30,
+            room=room / 2**30,
+            **values,
+        )
+    elif jobs is not None:
+        reason = Message("{jobs} at once (threads: {threads}), as requested", **values)
+    else:
+        reason = Message(
+            "{jobs} at once (threads: {threads}) on {cores} cores", cores=cores, **values
+        )
+    return Allocation(jobs=at_once, threads=chosen, reason=reason)

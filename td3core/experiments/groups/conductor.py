@@ -1,0 +1,222 @@
+"""Trains the runs of a group, several at once, each in a process of its own."""
+
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import Message
+from td3core.experiments.groups.allocation import Allocation
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
+from td3core.experiments.jobs import Job, NewRun, ResumedRun
+from td3core.experiments.run_process import RunProcess
+from td3core.protocol.events import Event
+from td3core.runs.lock import holder
+
+Verb = Literal["pause", "resume", "stop", "kill"]
+_EXIT_S = 10.0
+_RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
+"""How long runs of an earlier process of the group may take to save and end."""
+_LOOK_S = 1.0
+"""How long a wait lasts at most, so that signals are handled where they do not end a wait."""
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What is asked of one run, or of all if ``seed`` is None."""
+
+    verb: Verb
+    seed: int | None = None
+
+
+class Conductor:
+    """Starts runs as places get free, passes on commands, and keeps the status of each.
+
+    Runs that are finished are left alone, those that were interrupted are resumed. A run that fails
+    does not stop the others.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        allocation: Allocation,
+        report: Callable[[SeedStatus, Event | None], None],
+        on_log: Callable[[int, str], None] = _ignore,
+        *,
+        consent: Consent = NO_CONSENT,
+    ) -> None:
+        """``report`` gets the new status of a run, and the event it comes from, in one thread.
+
+        ``on_log`` gets what a run writes to standard error, in threads of their own. ``consent`` is
+        to the code that the group's files name.
+        """
+        self._group, self._allocation = group, allocation
+        self._report, self._on_log, self._consent = report, on_log, consent
+        self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
+        self._stopping = False
+        self._processes: dict[int, RunProcess] = {}
+        self.statuses: dict[int, SeedStatus] = {}
+        """By seed, in the order of the group."""
+
+    def command(self, command: Command) -> None:
+        """Ask for something; from any thread, and from a signal handler."""
+        self._inbox.put(command)
+
+    @property
+    def stopping(self) -> bool:
+        """True once all runs were asked to stop."""
+        return self._stopping
+
+    def stop(self) -> None:
+        """Ask all runs to save and end; from any thread, and from a signal handler."""
+        self._stopping = True
+        self.command(Command(verb="stop"))
+
+    def run(self, *, save: bool = False) -> tuple[SeedStatus, ...]:
+        """Train until every run is over; return where each stands.
+
+        ``save`` writes the group's file first, if its settings have changed. Ctrl-C kills all runs.
+
+        Raises:
+            RequestError: another process trains the group.
+        """
+        with self._group.locked():
+            if save:
+                self._group.save()
+            self._await_earlier_runs()
+            self._read_statuses()
+            try:
+                self._start_next()
+                while self._processes or self._any(SeedState.HELD):
+                    self._handle_next()
+                    self._start_next()
+            except KeyboardInterrupt:
+                self._kill_all()
+                raise
+            finally:
+                self._end_processes()
+        return tuple(self.statuses.values())
+
+    def _await_earlier_runs(self) -> None:
+        """Wait for runs whose conductor was killed: they are saving."""
+        end = time.monotonic() + _RELEASE_S
+        runs = [found.run for found in self._group.runs().values()]
+        while any(map(holder, runs)) and time.monotonic() < end:
+            time.sleep(_RELEASE_LOOK_S)
+
+    def _read_statuses(self) -> None:
+        found = self._group.runs()
+        for seed in self._group.seeds:
+            status = status_on_disk(seed, self._group.config.steps, found.get(seed))
+            finished = status.state is SeedState.FINISHED and status.env_steps >= status.steps
+            extended = self._group.config.steps > status.steps
+            if not finished or extended:
+                # One that another process is training is refused by its lock.
+                steps = self._group.config.steps
+                status = replace(status, state=SeedState.WAITING, message="", steps=steps)
+            self._show(status)
+
+    def _any(self, state: SeedState) -> bool:
+        return any(status.state is state for status in self.statuses.values())
+
+    def _show(self, status: SeedStatus, event: Event | None = None) -> None:
+        self.statuses[status.seed] = status
+        self._report(status, event)
+
+    def _start_next(self) -> None:
+        """Start runs that wait, as long as places are free."""
+        for status in list(self.statuses.values()):
+            if len(self._processes) >= self._allocation.jobs:
+                return
+            if status.state is SeedState.WAITING:
+                self._start(status)
+
+    def _start(self, status: SeedStatus) -> None:
+        seed = status.seed
+        try:
+            self._processes[seed] = RunProcess(
+                self._job_of(status),
+                lambda event: self._inbox.put((seed, event)),
+                partial(self._on_log, seed),
+            )
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            message = Message("No process could be started: {reason}.", reason=reason)
+            self._show(replace(status, state=SeedState.FAILED, message=str(message)))
+        else:
+            self._show(replace(status, state=SeedState.STARTING))
+
+    def _job_of(self, status: SeedStatus) -> Job:
+        group = self._group
+        if status.run is not None:
+            return ResumedRun(run=status.run, steps=group.config.steps, consent=self._consent)
+        return NewRun(
+            config=group.config_of(status.seed),
+            tunables=group.tunables,
+            runs_dir=group.runs_dir,
+            group=group.name,
+            consent=self._consent,
+        )
+
+    def _handle_next(self) -> None:
+        try:
+            message = self._inbox.get(timeout=_LOOK_S)
+        except queue.Empty:
+            return
+        if isinstance(message, Command):
+            self._obey(message)
+        else:
+            self._take(*message)
+
+    def _take(self, seed: int, event: Event) -> None:
+        self._show(self.statuses[seed].after(event), event)
+        if self.statuses[seed].state.is_over:
+            # After its last event it only has to exit; memory is free once it has.
+            self._processes.pop(seed).join(_EXIT_S)
+
+    def _obey(self, command: Command) -> None:
+        for seed in self._group.seeds if command.seed is None else (command.seed,):
+            status, process = self.statuses.get(seed), self._processes.get(seed)
+            if status is None:
+                continue
+            if status.state.is_over:
+                if command == Command(verb="resume", seed=seed) and status.state.is_resumable:
+                    self._show(replace(status, state=SeedState.WAITING, message=""))
+            elif process is None:
+                self._show(replace(status, state=_WITHOUT_PROCESS[command.verb]))
+            elif command.verb == "kill":
+                process.kill()
+            else:
+                getattr(process, command.verb)()
+                if command.verb == "stop":
+                    self._show(replace(status, state=SeedState.SAVING))
+
+    def _kill_all(self) -> None:
+        for seed, process in self._processes.items():
+            process.kill()
+            self._show(replace(self.statuses[seed], state=SeedState.INTERRUPTED))
+
+    def _end_processes(self) -> None:
+        """Leave no process behind, whatever has happened."""
+        for process in self._processes.values():
+            process.stop()
+        for process in self._processes.values():
+            process.join()
+        self._processes.clear()
+
+
+_WITHOUT_PROCESS = {
+    "pause": SeedState.HELD,
+    "resume": SeedState.WAITING,
+    "stop": SeedState.STOPPED,
+    "kill": SeedState.STOPPED,
+}
+"""What a command makes of a run that waits."""

@@ -1,0 +1,213 @@
+"""A group: runs that differ in their seeds only, and the small file that describes them.
+
+``RUNS/groups/NAME/group.json`` holds the settings and the seeds. Which runs belong to it is in each
+run's ``run.toml``, so nothing has to be written to two places at once.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.errors import RequestError, brief
+from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
+from td3core.runs.listing import RunSummary, list_runs, summarise
+from td3core.system.files import make_folder, sync_folder, write_atomically
+from td3core.system.regular_files import read_text, require_own
+from td3core.system.timestamp import now
+
+FOLDER, FILE = "groups", "group.json"
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The description of a group."""
+
+    runs_dir: Path
+    name: str
+    seeds: tuple[int, ...]
+    config: RunConfig
+    """The settings of all its runs, but for the seed."""
+    tunables: Tunables
+    jobs: int | None = None
+    """How many the user wants to train at once."""
+    created: str = ""
+
+    @property
+    def path(self) -> Path:
+        """The group's folder."""
+        return self.runs_dir / FOLDER / self.name
+
+    def config_of(self, seed: int) -> RunConfig:
+        """Return the settings of one of its runs."""
+        return replace(self.config, seed=seed)
+
+    def with_steps(self, steps: int) -> "Group":
+        """Return the group with runs of another length."""
+        return replace(self, config=replace(self.config, steps=steps))
+
+    def save(self) -> None:
+        """Write the group's file.
+
+        Raises:
+            RequestError: the folder cannot be written.
+        """
+        content = {
+            "schema": SCHEMA,
+            "created": self.created,
+            "seeds": self.seeds,
+            "jobs": self.jobs,
+            "config": to_dict(self.config),
+            "tunables": to_dict(self.tunables),
+        }
+        try:
+            write_atomically(self.path / FILE, json.dumps(content, indent=1).encode())
+        except OSError as problem:
+            raise _unwritable(self.runs_dir, problem) from problem
+
+    def discard(self) -> None:
+        """Delete the folder of a group that has no runs."""
+        if not self.runs():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def runs(self) -> dict[int, RunSummary]:
+        """Return what there is of its runs by seed; the newest if a seed has several."""
+        found: dict[int, RunSummary] = {}
+        for run in list_runs(self.runs_dir):
+            if run.group == self.name and run.config.seed not in found:
+                found[run.config.seed] = summarise(run)
+        return {seed: found[seed] for seed in self.seeds if seed in found}
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training the group.
+
+        Raises:
+            RequestError: one does already.
+        """
+        path = self.path / "lock"
+        try:
+            require_own(path)
+            lock = FileLock(path, thread_local=False)
+            lock.acquire(blocking=False)
+        except Timeout as problem:
+            raise RequestError(
+                "{group} is already training in another process.", group=self.name
+            ) from problem
+        except OSError as problem:
+            raise _unwritable(self.runs_dir, problem) from problem
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def create_group(
+    runs_dir: Path,
+    seeds: tuple[int, ...],
+    config: RunConfig,
+    tunables: Tunables,
+    jobs: int | None = None,
+) -> Group:
+    """Make the folder of a new group and its file.
+
+    Raises:
+        RequestError: the folder cannot be written.
+    """
+    group = Group(
+        runs_dir=runs_dir.absolute(),
+        name="",
+        seeds=seeds,
+        config=replace(config, seed=seeds[0]),
+        tunables=tunables,
+        jobs=jobs,
+        created=now(),
+    )
+    try:
+        group = replace(group, name=_new_name(group))
+    except OSError as problem:
+        raise _unwritable(group.runs_dir, problem) from problem
+    group.save()
+    return group
+
+
+def open_group(path: Path) -> Group:
+    """Read the group of a folder.
+
+    Raises:
+        RequestError: it holds none, or its file is damaged.
+    """
+    path = path.absolute()
+    try:
+        found = json.loads(read_text(path / FILE))
+        if int(found["schema"]) > SCHEMA:
+            raise RequestError("it was written by a newer TD3 Studio")
+        config, tunables = make_settings({**found["config"], **found["tunables"]})
+        jobs = found["jobs"]
+        return Group(
+            runs_dir=path.parent.parent,
+            name=path.name,
+            seeds=_checked_seeds(found["seeds"]),
+            config=config,
+            tunables=tunables,
+            jobs=None if jobs is None else int(jobs),
+            created=str(found["created"]),
+        )
+    except FileNotFoundError as problem:
+        raise RequestError("{path} is not a group: it holds no group.json.", path=path) from problem
+    except (
+        *(OSError, KeyError, TypeError, AttributeError),
+        *(ValueError, OverflowError, RecursionError),
+    ) as problem:
+        raise RequestError(
+            "{file}/group.json cannot be read: {reason}", file=path.name, reason=brief(problem)
+        ) from problem
+
+
+def find_group(name: Path, runs_dir: Path) -> Group | None:
+    """Return the group of this name in a folder of runs, or in this folder; None if it is none."""
+    named = runs_dir / FOLDER / name
+    for path in (named, name):
+        if (path / FILE).is_file():
+            return open_group(path)
+    return None
+
+
+def _checked_seeds(found: Any) -> tuple[int, ...]:
+    seeds = tuple(seed for seed in found if isinstance(seed, int) and 0 <= seed <= HIGHEST_SEED)
+    if not 0 < len(seeds) == len(found) == len(set(seeds)) <= MOST_SEEDS:
+        raise ValueError("its seeds are no list of different seeds")
+    return seeds
+
+
+def _new_name(group: Group) -> str:
+    """Make a folder named after environment, number of seeds and local time; return its name."""
+    env = re.sub(r"[^A-Za-z0-9._-]+", "-", group.config.env).strip("-.")
+    stem = f"{env}_{len(group.seeds)}seeds_{datetime.now():%Y%m%d-%H%M%S}"
+    folder = group.runs_dir / FOLDER
+    make_folder(folder)
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        try:
+            (folder / (stem + suffix)).mkdir()
+        except FileExistsError:
+            continue
+        sync_folder(folder)
+        return stem + suffix
+    raise FileExistsError(f"too many groups called {stem}")
+
+
+def _unwritable(runs_dir: Path, problem: OSError) -> RequestError:
+    return RequestError(
+        "The runs folder {runs_dir} cannot be written: {reason}.",
+        runs_dir=runs_dir,
+        reason=problem.strerror or problem,
+    )

@@ -1,0 +1,57 @@
+"""What a window and the process that trains a group send to each other."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from td3core.config import RunConfig, Tunables
+from td3core.errors import Message
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.seed_status import SeedStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGroup:
+    """Train a new group."""
+
+    runs_dir: Path
+    seeds: tuple[int, ...]
+    config: RunConfig
+    tunables: Tunables
+    jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedGroup:
+    """Continue the group of a folder; ``steps`` is the new length of its runs, if they get one."""
+
+    path: Path
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStarted:
+    """The group is on disk, and its first runs are about to start."""
+
+    group: Group
+    jobs: int
+    reason: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLog:
+    """A line that a run wrote to standard error."""
+
+    seed: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEnded:
+    """Every run is over."""
+
+    statuses: tuple[SeedStatus, ...] = ()
+    problem: Message | None = None
+    """Why the group was not trained, or its process ended early."""
+
+
+GroupMessage = GroupStarted | SeedStatus | GroupLog | GroupEnded

@@ -1,0 +1,65 @@
+"""A group in a process of its own: this end of it."""
+
+from collections.abc import Callable
+
+from td3core.errors import Message, quoted
+from td3core.experiments.groups.conductor import Command
+from td3core.experiments.groups.messages import GroupEnded, GroupMessage, NewGroup, ResumedGroup
+from td3core.system.message_process import MessageProcess
+
+_CHILD = "td3core.experiments.groups.child"
+
+
+class GroupProcess:
+    """Trains a group in a new process, for a window that must not be held up.
+
+    Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``.
+    Whatever becomes of this process, the runs are saved and end; after :meth:`detach` they
+    continue.
+
+    Raises:
+        OSError: the system has no room for another process.
+    """
+
+    def __init__(
+        self, job: NewGroup | ResumedGroup, report: Callable[[GroupMessage], None]
+    ) -> None:
+        self._report = report
+        self._over, self._last_line = False, ""
+        self._process = MessageProcess(
+            _CHILD, self._on_message, self._on_end, self._on_log, own_session=True
+        )
+        self._process.send(job)
+
+    @property
+    def pid(self) -> int:
+        """The system's number of the process."""
+        return self._process.pid
+
+    def command(self, command: Command) -> None:
+        """Ask for something; from one thread only."""
+        self._process.send(command)
+
+    def detach(self) -> None:
+        """Let the group continue when this process ends."""
+        self._process.send("detach")
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Wait until the group is over; return whether it is."""
+        return self._process.join(timeout_s)
+
+    def _on_message(self, message: GroupMessage) -> None:
+        self._over = isinstance(message, GroupEnded)
+        self._report(message)
+
+    def _on_log(self, line: str) -> None:
+        self._last_line = line or self._last_line
+
+    def _on_end(self, code: int) -> None:
+        if self._over:
+            return
+        if code < 0:
+            problem = Message("The process of the group was killed by signal {n}.", n=-code)
+        else:
+            problem = quoted(self._last_line or "The process of the group ended early.")
+        self._report(GroupEnded(problem=problem))

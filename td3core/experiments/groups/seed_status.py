@@ -1,0 +1,149 @@
+"""Where each run of a group stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from td3core.protocol.events import Ended, Evaluated, Event, Failed, Phase, Progress, Started
+from td3core.runs.listing import RunSummary
+
+
+class SeedState(StrEnum):
+    """What a run of a group is doing."""
+
+    WAITING = "waiting"
+    HELD = "held back"
+    """Waiting, and not to be started until it is resumed."""
+    STARTING = "starting"
+    TRAINING = "training"
+    PAUSED = "paused"
+    SAVING = "saving"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more happens to it."""
+        return self in _OVER
+
+    @property
+    def is_resumable(self) -> bool:
+        """True if it is over with steps missing."""
+        return self.is_over and self is not SeedState.FINISHED
+
+    @property
+    def is_running(self) -> bool:
+        """True if it has a process."""
+        return not self.is_over and self not in (SeedState.WAITING, SeedState.HELD)
+
+
+_OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
+_ENDINGS = {"finished": SeedState.FINISHED, "user": SeedState.STOPPED, "failed": SeedState.FAILED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedStatus:
+    """One line of the progress of a group."""
+
+    seed: int
+    state: SeedState = SeedState.WAITING
+    phase: str = ""
+    run: Path | None = None
+    env_steps: int = 0
+    steps: int = 0
+    last: float | None = None
+    """Mean return of the last evaluation."""
+    best: float | None = None
+    steps_per_s: float = 0.0
+    message: str = ""
+    """Why it failed."""
+    refused: bool = False
+    """True if its settings were wrong, so that nothing was started."""
+    ending: Ended | None = None
+
+    def after(self, event: Event) -> "SeedStatus":
+        """Return the status after an event of its run."""
+        match event:
+            case Started():
+                return replace(
+                    self,
+                    state=self._unless_saving(SeedState.TRAINING),
+                    run=event.run,
+                    env_steps=event.env_steps,
+                    steps=event.config.steps,
+                )
+            case Progress():
+                paused = event.phase is Phase.PAUSED
+                state = SeedState.PAUSED if paused else SeedState.TRAINING
+                return replace(
+                    self,
+                    state=self._unless_saving(state),
+                    phase=str(event.phase),
+                    env_steps=event.env_steps,
+                    steps_per_s=event.steps_per_s,
+                )
+            case Evaluated():
+                best = event.mean if self.best is None else max(self.best, event.mean)
+                return replace(self, last=event.mean, best=best)
+            case Ended():
+                return self._ended(event, _ENDINGS[event.stopped])
+            case Failed(ending=None):
+                killed = self.run is not None and not event.request
+                state = SeedState.INTERRUPTED if killed else SeedState.FAILED
+                return replace(self, state=state, message=str(event.message), refused=event.request)
+            case Failed(ending=Ended() as ending):
+                return replace(self._ended(ending, SeedState.FAILED), message=str(event.message))
+        return self
+
+    def _ended(self, event: Ended, state: SeedState) -> "SeedStatus":
+        return replace(
+            self,
+            state=state,
+            run=event.run,
+            env_steps=event.env_steps,
+            steps_per_s=event.steps_per_s,
+            last=self.last if event.last_eval_return is None else event.last_eval_return,
+            best=self.best if event.best_eval_return is None else event.best_eval_return,
+            ending=event,
+        )
+
+    def _unless_saving(self, state: SeedState) -> SeedState:
+        return SeedState.SAVING if self.state is SeedState.SAVING else state
+
+
+def status_on_disk(seed: int, steps: int, found: RunSummary | None) -> SeedStatus:
+    """Return where a run stands by its files; ``found`` is None if it was never started."""
+    if found is None:
+        return SeedStatus(seed=seed, steps=steps)
+    return SeedStatus(
+        seed=seed,
+        state=SeedState.TRAINING if found.state == "running" else SeedState(found.state),
+        run=found.run,
+        env_steps=found.env_steps,
+        steps=found.steps,
+        last=found.last_eval_return,
+        best=found.best_eval_return,
+        message=found.message,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Mean and standard deviation (population) over seeds."""
+
+    mean: float
+    std: float
+    count: int
+
+
+def spread(values: Sequence[float | None]) -> Spread | None:
+    """Return mean and standard deviation of the values there are; None without any."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return Spread(mean=float(np.mean(known)), std=float(np.std(known)), count=len(known))

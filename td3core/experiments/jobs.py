@@ -1,0 +1,77 @@
+"""What a process or thread is to train, as values that can be sent to it."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from td3core.config import RunConfig, Tunables
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Event, Failed
+from td3core.runs.journal import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run from its first step; ``schedule`` are live changes made at their steps."""
+
+    config: RunConfig
+    tunables: Tunables
+    runs_dir: Path
+    schedule: tuple[Change, ...] = ()
+    group: str = ""
+    consent: Consent = NO_CONSENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedRun:
+    """A run that is resumed; ``steps`` is its new length, if it gets one."""
+
+    run: Path
+    steps: int | None = None
+    consent: Consent = NO_CONSENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A new run from a checkpoint, with some settings changed."""
+
+    checkpoint: Path
+    values: Mapping[str, Any]
+    runs_dir: Path
+    consent: Consent = NO_CONSENT
+
+
+Job = NewRun | ResumedRun | Branch
+
+
+def load_training() -> None:
+    """Load what :func:`perform` needs, which takes a second or two."""
+    importlib.import_module("td3core.training.launch")
+
+
+def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ended | Failed:
+    """Train until the run ends. Loads torch."""
+    # Here, not at the top: who only describes jobs must not wait for torch.
+    from td3core.training import launch
+
+    match job:
+        case NewRun():
+            return launch.train(
+                job.config,
+                job.tunables,
+                control,
+                report,
+                job.runs_dir,
+                job.schedule,
+                group=job.group,
+                consent=job.consent,
+            )
+        case ResumedRun():
+            return launch.resume(job.run, control, report, steps=job.steps, consent=job.consent)
+        case Branch():
+            return launch.branch(
+                job.checkpoint, job.values, control, report, job.runs_dir, consent=job.consent
+            )

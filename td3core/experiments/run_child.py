@@ -1,0 +1,55 @@
+"""One run in a process of its own: what that process does."""
+
+import os
+import signal
+from typing import Any
+
+from td3core.config import Tunables
+from td3core.experiments.jobs import load_training, perform
+from td3core.protocol.control import Control
+from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
+
+
+def main() -> None:
+    """Train the job that the parent sends, and send it every event."""
+    link = ParentLink()
+    ignore_terminal()
+    try:
+        job = link.receive()
+    except EOFError:
+        return
+    control = Control()
+    if os.name == "posix":
+        signal.signal(signal.SIGTERM, lambda *_: control.stop())
+    requests = _Requests(control)
+    link.listen(requests.take, requests.parent_gone)
+    load_training()
+    # A run that has not begun leaves nothing to resume; whoever comes next begins it.
+    if not requests.abandoned:
+        perform(job, control, link.send)
+
+
+class _Requests:
+    """Passes on to the control what the parent asks for."""
+
+    def __init__(self, control: Control) -> None:
+        self._control, self._detached = control, False
+        self.abandoned = False
+        """True once the parent is gone and the run is not to continue without it."""
+
+    def take(self, request: Any) -> None:
+        """Handle one request: live settings, or a word."""
+        if isinstance(request, Tunables):
+            self._control.tune(request)
+        elif request == "detach":
+            self._detached = True
+            detach_output()
+        else:
+            getattr(self._control, request)()
+
+    def parent_gone(self) -> None:
+        """Save and end, unless the parent has said that it would leave."""
+        if not self._detached:
+            detach_output()
+            self.abandoned = True
+            self._control.stop()

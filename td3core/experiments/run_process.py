@@ -1,0 +1,118 @@
+"""One run in a process of its own: this end of it."""
+
+from collections import deque
+from collections.abc import Callable
+
+from td3core.config import Tunables
+from td3core.errors import Message, quoted
+from td3core.experiments.jobs import Job
+from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.system.message_process import MessageProcess
+
+_CHILD = "td3core.experiments.run_child"
+_LAST_LINES = 40
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+class RunProcess:
+    """Trains one run in a new process; has the methods of a ``Control`` that ask for something.
+
+    Every event of the run goes to ``report``, in a thread of this object. The last one is always an
+    ``Ended`` or a ``Failed``, also if the process was killed. Whatever becomes of this process, the
+    other one saves the run and ends; after :meth:`detach` it trains on.
+
+    Raises:
+        OSError: the system has no room for another process.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        report: Callable[[Event], None],
+        on_log: Callable[[str], None] = _ignore,
+    ) -> None:
+        self._report, self._forward_log = report, on_log
+        self._lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._started: Started | None = None
+        self._over = False
+        self._revision = 0
+        self.stopping = False
+        self._process = MessageProcess(
+            _CHILD, self._on_event, self._on_end, self._on_log, own_session=True
+        )
+        self._process.send(job)
+
+    @property
+    def pid(self) -> int:
+        """The system's number of the process."""
+        return self._process.pid
+
+    def tune(self, tunables: Tunables) -> int:
+        """Request new live settings; return the revision that the run will acknowledge."""
+        self._revision += 1
+        self._process.send(tunables)
+        return self._revision
+
+    def pause(self) -> None:
+        """Request a pause until :meth:`resume`."""
+        self._process.send("pause")
+
+    def resume(self) -> None:
+        """Let a paused run continue."""
+        self._process.send("resume")
+
+    def save(self) -> None:
+        """Request a checkpoint at the next step boundary."""
+        self._process.send("save")
+
+    def stop(self) -> None:
+        """Request the run to save and end."""
+        self.stopping = True
+        self._process.send("stop")
+
+    def detach(self) -> None:
+        """Let the run continue when this process ends."""
+        self._process.send("detach")
+
+    def kill(self) -> None:
+        """End the process at once; the run can be resumed from its last checkpoint."""
+        self._process.kill()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the process has ended and its last event was reported; return whether so."""
+        return self._process.join(timeout_s)
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait until the process has ended and its last event was reported.
+
+        It is killed if it has not ended after ``timeout_s``: its run is saved by then, and a thread
+        of an environment may keep the process alive.
+        """
+        if not self._process.join(timeout_s):
+            self._process.kill()
+            self._process.join()
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started = event
+        self._over = isinstance(event, Ended | Failed)
+        self._report(event)
+
+    def _on_log(self, line: str) -> None:
+        self._lines.append(line)
+        self._forward_log(line)
+
+    def _on_end(self, code: int) -> None:
+        if not self._over:
+            self._report(Failed(message=_cause(code, self._lines), details="\n".join(self._lines)))
+
+
+def _cause(code: int, lines: deque[str]) -> Message:
+    """Return why a process ended before its run."""
+    if code < 0:
+        return Message("The process of the run was killed by signal {number}.", number=-code)
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return quoted(last) if last else Message("The process of the run ended early.")

@@ -1,0 +1,268 @@
+"""The run's side: lets other processes watch and steer a run, through its folder."""
+
+import contextlib
+import os
+import platform
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from td3core.config import RunConfig, Tunables, check_together
+from td3core.errors import RequestError
+from td3core.protocol import events
+from td3core.protocol.control import Control
+from td3core.protocol.events import Event, Phase
+from td3core.remote.inbox import Inbox, Request
+from td3core.remote.status import Answer, Notice, Status
+from td3core.runs.directory import step_checkpoint
+from td3core.system import timestamp
+
+LOOK_S = 0.25
+"""Seconds between two looks for requests."""
+STATUS_S = 1.0
+"""Seconds between two writings of the status."""
+
+_MOST_ANSWERS = 64
+_MOST_WARNINGS = 20
+_MOST_TEXT = 500
+_ENDED = "The run ended before."
+
+
+class RemoteAccess:
+    """Writes the status of a run, and hands over the requests made in its folder to its control.
+
+    Works in the run's thread, at the reports that the run makes anyway. Nothing of it can fail or
+    change the run: what cannot be written is tried again at the next report.
+    """
+
+    def __init__(
+        self, run: Path, config: RunConfig, control: Control, listener: Callable[[Event], None]
+    ) -> None:
+        self._run, self._config = run, config
+        self._control, self._listener = control, listener
+        self._inbox = Inbox(run)
+        self._status: Status | None = None
+        """None until the run has started."""
+        self._pending: dict[str, list[tuple[str, int]]] = {"tune": [], "save": []}
+        """Requests handed over, by kind, with their revisions; the run has not done them yet."""
+        self._pending |= {"pause": [], "stop": []}
+        self._answers: deque[Answer] = deque(maxlen=_MOST_ANSWERS)
+        self._warnings: deque[Notice] = deque(maxlen=_MOST_WARNINGS)
+        self._warned = 0
+        self._unwritten = False
+        """Whether an answer is not in the file yet."""
+        self._looked_at = self._written_at = 0.0
+        self._saving_at: int | None = None
+        self._told_problem = False
+
+    # What the run calls -------------------------------------------------------------------------
+
+    def report(self, event: Event) -> None:
+        """Take what the run reports, and pass it on."""
+        self._listener(event)
+        match event:
+            case events.Started():
+                self._begin(event)
+            case events.Progress():
+                self._on_progress(event)
+            case events.Tuned():
+                self._on_tuned(event)
+            case events.Noted():
+                self._on_noted(event)
+            case events.Saved():
+                self._on_saved(event)
+            case events.Warned():
+                self._on_warned(event)
+
+    def look(self) -> None:
+        """Look for requests if it is time to. Called at reports, and while the run waits."""
+        status, now = self._status, time.monotonic()
+        if status is None or now - self._looked_at < LOOK_S:
+            return
+        self._looked_at = now
+        for request in self._inbox.take():
+            self._hand_over(request, status)
+        problem = self._inbox.problem
+        if problem is not None and not self._told_problem:
+            self._told_problem = True
+            self.report(events.Warned(env_steps=status.env_steps, message=problem))
+        if self._unwritten or now - self._written_at >= STATUS_S:
+            self._write()
+
+    def close(self) -> None:
+        """Answer what is left: the run is over."""
+        if self._status is None:
+            return
+        for ask, requests in self._pending.items():
+            for name, _ in requests:
+                done = ask == "stop"
+                self._answer(name, done=done, message="" if done else _ENDED)
+            requests.clear()
+        for request in self._inbox.take():
+            self._answer(request.name, done=request.ask == "stop", message=_ENDED)
+        self._write()
+
+    # Requests -----------------------------------------------------------------------------------
+
+    def _hand_over(self, request: Request, status: Status) -> None:
+        if request.problem:
+            self._answer(request.name, done=False, message=request.problem)
+            return
+        match request.ask:
+            case "tune":
+                self._tune(request, status.tunables)
+            case "resume":
+                self._control.resume()
+                # Whoever asked for the pause waits no longer either.
+                for name, _ in self._take("pause"):
+                    self._answer(name)
+                self._answer(request.name)
+            case "pause" if status.phase is Phase.PAUSED:
+                self._answer(request.name, message="The run was paused already.")
+            case ask:
+                getattr(self._control, ask)()
+                self._pending[ask].append((request.name, 0))
+
+    def _tune(self, request: Request, applied: Tunables) -> None:
+        try:
+            check_together(self._config, replace(applied, **request.values))
+            revision = self._control.change(request.values, applied)
+        except RequestError as problem:
+            self._answer(request.name, done=False, message=str(problem))
+        else:
+            self._pending["tune"].append((request.name, revision))
+
+    def _take(self, ask: str) -> list[tuple[str, int]]:
+        taken, self._pending[ask] = self._pending[ask], []
+        return taken
+
+    def _answer(
+        self, name: str, *, done: bool = True, revision: int = 0, message: str = ""
+    ) -> None:
+        step = self._status.env_steps if self._status else 0
+        text = message[:_MOST_TEXT]
+        self._answers.append(
+            Answer(request=name, done=done, env_steps=step, revision=revision, message=text)
+        )
+        self._unwritten = True
+
+    # Events -------------------------------------------------------------------------------------
+
+    def _begin(self, event: events.Started) -> None:
+        learning = event.env_steps >= self._config.learning_starts
+        self._status = Status(
+            session=secrets.token_hex(8),
+            beat=0,
+            pid=os.getpid(),
+            host=platform.node(),
+            time="",
+            began_at=event.env_steps,
+            device=event.device,
+            threads=event.threads,
+            products=event.products,
+            reward_threshold=event.reward_threshold,
+            phase=Phase.LEARNING if learning else Phase.WARM_UP,
+            env_steps=event.env_steps,
+            updates=0,
+            episodes=0,
+            steps_per_s=0.0,
+            wall_s=0.0,
+            exploration_noise=event.tunables.exploration_noise,
+            revision=0,
+            tunables=event.tunables,
+        )
+        # Written with the first progress, which knows the rest.
+        for request in self._inbox.open():
+            self._answer(request.name, done=False, message=request.problem)
+
+    def _on_progress(self, event: events.Progress) -> None:
+        if self._status is None:
+            return
+        if self._saving_at is not None:
+            self._finish_saving("The checkpoint could not be written.")
+        before = self._status.phase
+        self._status = replace(
+            self._status,
+            phase=event.phase,
+            env_steps=event.env_steps,
+            updates=event.updates,
+            episodes=event.episodes,
+            steps_per_s=event.steps_per_s,
+            wall_s=event.wall_s,
+            exploration_noise=event.exploration_noise,
+            revision=event.revision,
+            tunables=event.tunables,
+        )
+        self.look()
+        if self._unwritten or (Phase.PAUSED in (before, event.phase) and before is not event.phase):
+            self._write()
+
+    def _on_tuned(self, event: events.Tuned) -> None:
+        if self._status is None:
+            return
+        step, tunables = event.env_steps, event.tunables
+        self._status = replace(
+            self._status, env_steps=step, revision=event.revision, tunables=tunables
+        )
+        waiting = self._take("tune")
+        for name, revision in waiting:
+            if revision <= event.revision:
+                self._answer(name, revision=event.revision)
+            else:
+                self._pending["tune"].append((name, revision))
+        if waiting:
+            self._write()
+
+    def _on_noted(self, event: events.Noted) -> None:
+        if self._status is None:
+            return
+        self._status = replace(self._status, env_steps=event.env_steps)
+        if self._saving_at is not None:
+            self._finish_saving("The checkpoint could not be written.")
+        if event.event == "save" and self._pending["save"]:
+            self._saving_at = event.env_steps
+        elif event.event in ("pause", "stop") and self._pending[event.event]:
+            for name, _ in self._take(event.event):
+                self._answer(name)
+            # After a pause, the progress that says so follows at once.
+            if event.event == "stop":
+                self._write()
+
+    def _on_saved(self, event: events.Saved) -> None:
+        step = self._saving_at
+        if step is not None and event.path == step_checkpoint(self._run, step):
+            self._finish_saving()
+
+    def _finish_saving(self, problem: str = "") -> None:
+        self._saving_at = None
+        for name, _ in self._take("save"):
+            self._answer(name, done=not problem, message=problem)
+        self._write()
+
+    def _on_warned(self, event: events.Warned) -> None:
+        self._warned += 1
+        warning = Notice(
+            number=self._warned, env_steps=event.env_steps, message=str(event.message)[:_MOST_TEXT]
+        )
+        self._warnings.append(warning)
+
+    # The file -----------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        if self._status is None:
+            return
+        self._written_at = time.monotonic()
+        self._status = replace(
+            self._status,
+            beat=self._status.beat + 1,
+            time=timestamp.now(),
+            answers=tuple(self._answers),
+            warnings=tuple(self._warnings),
+        )
+        # A full disk or a folder that was deleted: the tables' writer has reported it.
+        with contextlib.suppress(OSError):
+            self._status.write(self._run)
+            self._unwritten = False

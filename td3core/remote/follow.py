@@ -1,0 +1,308 @@
+"""Reads what a run of another process reports, from its folder."""
+
+import contextlib
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from td3core.checkpoint import SUFFIX, read_header
+from td3core.config import Tunables
+from td3core.errors import Message, RequestError
+from td3core.protocol import events
+from td3core.protocol.events import Event, Phase
+from td3core.remote.liveness import Liveness
+from td3core.remote.rows import GrowingJournal, GrowingTables, NewRows
+from td3core.remote.status import Answer, Notice, Status
+from td3core.runs import lock
+from td3core.runs.directory import RunDirectory
+from td3core.runs.disk_usage import used_bytes
+from td3core.runs.metadata import RunStatus
+from td3core.system.regular_files import exists, glob
+
+_FIRST_STATUS_S = 5.0
+"""A run that has just begun has no status yet; one of an earlier version never has."""
+_LIST_S = 1.0
+"""Seconds between two looks at the checkpoints."""
+
+
+class RunFollower:
+    """Reports the events of one run as the run itself does, a moment later.
+
+    Only reads, and needs nothing of the run's process. Call :meth:`poll` a few times a second, not
+    in the thread of a window. ``Started`` comes first, and again whenever what was reported after
+    its step no longer holds: the run was resumed, or its tables were rewritten.
+    """
+
+    def __init__(self, run: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Open a run.
+
+        Raises:
+            RequestError: it is no run.
+        """
+        self._directory = RunDirectory.open(run)
+        self.run = self._directory.path
+        self._clock, self._began_at = clock, clock()
+        self._liveness = Liveness(self.run, clock)
+        self._tables = GrowingTables(self.run)
+        self._journal = GrowingJournal(self._directory.journal_file)
+        self._checkpoints = _Checkpoints(self._directory, clock)
+        self._tunables = self._directory.first_tunables
+        self._status: Status | None = None
+        self._session, self._beat, self._warned = "", 0, 0
+        self._env_steps = self._updates = self._episodes = 0
+        self.state: RunStatus | None = None
+        """What has become of the run; None before the first events."""
+        self.behind = False
+        """True if there is more to read at once."""
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What became of the newest requests, whoever made them."""
+        return self._status.answers if self._status else ()
+
+    def poll(self) -> tuple[Event, ...]:
+        """Return what has happened since the last call."""
+        status = Status.read(self.run)
+        alive = self._liveness.check(status)
+        young = self._clock() - self._began_at < _FIRST_STATUS_S
+        if self.state is None and alive and status is None and young:
+            return ()
+        return tuple(self._events(status, alive=alive))
+
+    def _events(self, status: Status | None, *, alive: bool) -> Iterator[Event]:
+        self._status = status
+        session = status.session if status else ""
+        if self.state is None:
+            yield self._start(self._first_step)
+        elif session != self._session and status is not None:
+            yield self._start(status.began_at)
+        elif alive and self.state is not RunStatus.RUNNING:
+            yield self._start(self._env_steps, anew=False)
+        self._session = session
+        rows = self._tables.read(status.reward_threshold if status else None)
+        if rows.rewritten:
+            yield self._start(self._first_step)
+            rows = self._tables.read(status.reward_threshold if status else None)
+        self.behind = rows.more
+        yield from self._take(rows, alive=alive)
+        if status is not None:
+            yield from self._new_warnings(status.warnings)
+        was, self.state = self.state, RunStatus.RUNNING if alive else self._state_without_process()
+        if not alive and was is not self.state and not self.behind:
+            yield from self._checkpoints.last()
+            yield self._ending()
+        elif self.behind:
+            # The end is reported when everything before it was.
+            self.state = was or RunStatus.RUNNING
+
+    # Beginning ----------------------------------------------------------------------------------
+
+    @property
+    def _first_step(self) -> int:
+        parent = self._directory.parent
+        return parent.env_steps if parent else 0
+
+    def _start(self, env_steps: int, *, anew: bool = True) -> events.Started:
+        """Report a beginning; ``anew``: read again all that comes after it."""
+        status, repeated = self._status, max(self._env_steps - env_steps, 0)
+        with contextlib.suppress(RequestError):
+            # A resumed run may have more steps.
+            self._directory = RunDirectory.open(self.run)
+        if anew:
+            self._tables.restart(env_steps)
+            self._journal.restart(env_steps)
+            self._env_steps = env_steps
+            self._tunables = self._directory.first_tunables
+            for entry in self._journal.changes:
+                self._apply(entry)
+        if status is None or status.session != self._session:
+            self._warned = 0
+        config = self._directory.config
+        return events.Started(
+            run=self.run,
+            config=config,
+            tunables=status.tunables if status else self._tunables,
+            env_steps=env_steps,
+            device=status.device if status else config.device,
+            threads=status.threads if status else config.torch_threads,
+            products=status.products if status else "",
+            reward_threshold=status.reward_threshold if status else None,
+            repeated_steps=repeated,
+        )
+
+    # What is new --------------------------------------------------------------------------------
+
+    def _take(self, rows: NewRows, *, alive: bool) -> Iterator[Event]:
+        status = self._status
+        steps = [self._env_steps, rows.env_steps]
+        if status is not None and status.env_steps >= status.began_at:
+            steps.append(status.env_steps)
+        self._env_steps = max(steps)
+        due = self._env_steps if status is not None and alive else math.inf
+        yield from self._new_entries(due)
+        yield from rows.evaluations
+        self._checkpoints.note(rows.evaluations)
+        if len(rows.training):
+            self._updates = int(rows.training[-1, 1])
+        if rows.episodes:
+            self._episodes = rows.episodes[-1].episode
+        beat = status.beat if status else 0
+        if rows.any or beat != self._beat or self.state is None:
+            self._beat = beat
+            yield self._progress(rows, alive=alive)
+        yield from self._checkpoints.new()
+
+    def _new_entries(self, env_steps: float) -> Iterator[Event]:
+        entries = self._journal.read(env_steps)
+        revision, updates = (self._status.revision if self._status else 0), self._updates
+        # One request may have changed several settings.
+        for (step, _, at), group in itertools.groupby(entries, _same_request):
+            together = list(group)
+            if "event" in together[0]:
+                for entry in together:
+                    yield events.Noted(env_steps=step, event=entry["event"], time=at)
+                continue
+            changes = tuple(change for entry in together if (change := self._apply(entry)))
+            if changes:
+                yield events.Tuned(
+                    env_steps=step,
+                    updates=updates,
+                    revision=revision,
+                    tunables=self._tunables,
+                    changes=changes,
+                    time=at,
+                )
+
+    def _apply(self, entry: dict[str, Any]) -> tuple[str, Any, Any] | None:
+        """Make a change on record; return its setting, old and new value."""
+        name: str = entry["field"]
+        before: dict[str, Any] = {name: entry.get("old")}
+        try:
+            old = getattr(Tunables(**before), name)
+            self._tunables = replace(self._tunables, **{name: entry["new"]})
+        except RequestError:
+            return None
+        return name, old, getattr(self._tunables, name)
+
+    def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
+        status, config = self._status, self._directory.config
+        phase = Phase.LEARNING if self._env_steps > config.learning_starts else Phase.WARM_UP
+        tunables = status.tunables if status else self._tunables
+        noise = status.exploration_noise if status else tunables.exploration_noise
+        return events.Progress(
+            phase=status.phase if status and alive else phase,
+            env_steps=self._env_steps,
+            updates=max(status.updates if status else 0, self._updates),
+            episodes=max(status.episodes if status else 0, self._episodes),
+            steps_per_s=status.steps_per_s if status else 0.0,
+            wall_s=max(status.wall_s if status else 0.0, rows.wall_s),
+            exploration_noise=noise,
+            revision=status.revision if status else 0,
+            tunables=tunables,
+            training=rows.training,
+            ended=rows.episodes,
+        )
+
+    def _new_warnings(self, warnings: tuple[Notice, ...]) -> Iterator[Event]:
+        for each in warnings:
+            if each.number > self._warned:
+                self._warned = each.number
+                message = Message("{text}", text=each.message)
+                yield events.Warned(env_steps=each.env_steps, message=message)
+
+    # The end ------------------------------------------------------------------------------------
+
+    def _state_without_process(self) -> RunStatus:
+        ending = self._directory.ending()
+        if ending is None or lock.left_behind(self.run):
+            return RunStatus.INTERRUPTED
+        return ending.state
+
+    def _ending(self) -> Event:
+        run, ending, status = self._directory, self._directory.ending(), self._status
+        if ending is None or self.state is RunStatus.INTERRUPTED:
+            return events.Interrupted(run=self.run, env_steps=self._env_steps)
+        ended = events.Ended(
+            run=self.run,
+            stopped=ending.stopped,
+            env_steps=ending.env_steps,
+            updates=max(status.updates if status else 0, self._updates),
+            episodes=max(status.episodes if status else 0, self._episodes),
+            wall_s=ending.wall_s,
+            steps_per_s=status.steps_per_s if status else 0.0,
+            last_eval_return=ending.last_eval_return,
+            best_eval_return=ending.best_eval_return,
+            best_checkpoint=run.best if exists(run.best) else None,
+            last_checkpoint=run.last if exists(run.last) else None,
+        )
+        if ending.stopped == "failed":
+            return events.Failed(message=Message(ending.message), details="", ending=ended)
+        return ended
+
+
+def _same_request(entry: dict[str, Any]) -> tuple[int, bool, str]:
+    return entry["step"], "field" in entry, str(entry.get("time", ""))[:40]
+
+
+class _Checkpoints:
+    """The checkpoints of a run as they appear; those of before are not reported."""
+
+    def __init__(self, run: RunDirectory, clock: Callable[[], float]) -> None:
+        self._run, self._clock = run, clock
+        self._listed_at: float | None = None
+        self._steps: set[Path] = set()
+        self._best, self._last = _stamp(run.best), _stamp(run.last)
+        self._means: dict[int, float] = {}
+
+    def note(self, evaluations: tuple[events.Evaluated, ...]) -> None:
+        """Remember mean returns: they belong to checkpoints."""
+        self._means |= {each.env_steps: each.mean for each in evaluations}
+
+    def new(self) -> Iterator[events.Saved]:
+        """Yield the new ones, but for ``last``, which is another name of one of them."""
+        now = self._clock()
+        if self._listed_at is not None and now - self._listed_at < _LIST_S:
+            return
+        steps = set(glob(self._run.checkpoints, f"step_*{SUFFIX}"))
+        fresh = [] if self._listed_at is None else sorted(steps - self._steps)
+        self._listed_at, self._steps = now, steps
+        yield from (saved for path in fresh if (saved := self._saved(path)))
+        best = _stamp(self._run.best)
+        if best not in (self._best, None):
+            saved = self._saved(self._run.best)
+            if saved:
+                self._best = best
+                yield saved
+
+    def last(self) -> Iterator[events.Saved]:
+        """Yield what the end of the run has left."""
+        self._listed_at = -math.inf if self._listed_at is not None else None
+        yield from self.new()
+        last = _stamp(self._run.last)
+        if last not in (self._last, None):
+            saved = self._saved(self._run.last)
+            if saved:
+                self._last = last
+                yield saved
+
+    def _saved(self, path: Path) -> events.Saved | None:
+        try:
+            header = read_header(path)
+        except RequestError:
+            return None  # Deleted already.
+        step, evaluation = header.counters.env_steps, header.evaluation
+        mean = evaluation.mean if evaluation else self._means.get(step)
+        size = used_bytes(self._run.path)
+        return events.Saved(env_steps=step, path=path, mean_return=mean, run_bytes=size)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size

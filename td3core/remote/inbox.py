@@ -1,0 +1,174 @@
+"""The folder ``requests`` of a run: what other processes ask of it, one small file per request.
+
+A request is a file ``<time>-<random>.json`` that appears by a rename, so it is always complete. It
+holds ``{"ask": WHAT}``, and for live changes ``{"ask": "tune", "values": {NAME: VALUE}}``. Only the
+user who runs the process can make requests: files and folder must be that user's own, and no one
+else may write to them.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from td3core.config import Tunables, specs
+from td3core.errors import Message, RequestError, brief, unknown_name
+from td3core.system.regular_files import read_bytes
+
+REQUESTS = "requests"
+ASKS = ("tune", "pause", "resume", "save", "stop")
+NAME = re.compile(r"\d{1,20}-[0-9a-f]{8,32}\.json", re.ASCII)
+_MOST_BYTES = 16 * 1024
+_MOST_AT_ONCE = 32
+_MOST_STALE = 10_000
+_DAMAGE = (OSError, ValueError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request; ``problem`` says why it cannot be done, if so."""
+
+    name: str
+    """Of its file, without the suffix."""
+    ask: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+class Inbox:
+    """Reads the requests made of one run. Looking for them opens one folder and no file."""
+
+    def __init__(self, run: Path) -> None:
+        self._folder = run / REQUESTS
+        self._stuck: set[str] = set()
+        """Names of what was refused but cannot be deleted; it is not looked at again."""
+        self.problem: Message | None = None
+        """Why requests are ignored, if they are."""
+
+    def open(self) -> list[Request]:
+        """Make the folder if it is missing, and refuse what was requested of an earlier process."""
+        self._make()
+        return [
+            Request(name=request.name, problem="The run had ended or was interrupted before.")
+            for request in self.take(most=_MOST_STALE)
+        ]
+
+    def take(self, most: int = _MOST_AT_ONCE) -> list[Request]:
+        """Return the requests that are new, oldest first; each is returned once."""
+        try:
+            names = os.listdir(self._folder)  # noqa: PTH208 - a tenth of the cost
+        except FileNotFoundError:
+            self._make()
+            return []
+        except OSError:
+            return []
+        new = sorted(name for name in names if name not in self._stuck and NAME.fullmatch(name))
+        # Only now: without requests, looking must cost next to nothing.
+        if not new or not self._is_safe():
+            return []
+        self._stuck.intersection_update(names)
+        return [self._take(name) for name in new[:most]]
+
+    def _take(self, name: str) -> Request:
+        """Read a request and delete its file: whoever made it can no longer withdraw it."""
+        request = self._read(name)
+        try:
+            (self._folder / name).unlink()
+        except OSError as problem:
+            # A folder, perhaps, or withdrawn just now.
+            self._stuck.add(name)
+            reason = request.problem or f"The request cannot be deleted: {problem.strerror}."
+            return Request(name=request.name, problem=reason)
+        return request
+
+    def _make(self) -> None:
+        try:
+            self._folder.mkdir(0o700)
+        except OSError:
+            return  # It is there, or nothing can be written; then nobody can make requests either.
+
+    def _is_safe(self) -> bool:
+        """Return whether only this process's user can have put something into the folder."""
+        try:
+            about = self._folder.lstat()
+        except OSError:
+            return False
+        if stat.S_ISDIR(about.st_mode) and _is_own(about):
+            self.problem = None
+            return True
+        template = "Requests in {path} are ignored: only the run's user may own it and write to it."
+        self.problem = Message(template, path=self._folder)
+        return False
+
+    def _read(self, name: str) -> Request:
+        path, request = self._folder / name, name.removesuffix(".json")
+        try:
+            about = path.lstat()
+            if not stat.S_ISREG(about.st_mode):
+                return Request(name=request, problem="The request is not a regular file.")
+            if not _is_own(about):
+                problem = "The request was not made by the run's user, or others may write to it."
+                return Request(name=request, problem=problem)
+            return _parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
+        except RequestError as problem:
+            return Request(name=request, problem=str(problem))
+        except _DAMAGE as problem:
+            text = f"The request cannot be read: {brief(problem)}"
+            return Request(name=request, problem=text)
+
+
+def _is_own(about: os.stat_result) -> bool:
+    if os.name != "posix":
+        return True
+    return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _parse(name: str, found: Any) -> Request:
+    """Check everything that can be known without the run.
+
+    Raises:
+        RequestError: it is no request, or a value is not allowed.
+    """
+    if not isinstance(found, dict):
+        raise RequestError("A request is a JSON object.")
+    ask, values = found.get("ask"), found.get("values", {})
+    if ask not in ASKS:
+        raise unknown_name("request", ask, ASKS)
+    unknown = sorted(found.keys() - {"ask", "values"})
+    if unknown or ("values" in found and ask != "tune"):
+        raise RequestError(
+            "A request to {ask} has no field {name}.",
+            ask=ask,
+            name=brief(repr(unknown[0] if unknown else "values")),
+        )
+    if ask == "tune":
+        check_values(values)
+    return Request(name=name, ask=ask, values=values)
+
+
+def check_values(values: Any) -> None:
+    """Check live changes.
+
+    Raises:
+        RequestError: there are none, one is of no live setting, or a value is not allowed.
+    """
+    if not isinstance(values, Mapping) or not values:
+        raise RequestError("Name at least one live setting and its value.")
+    for name in values:
+        require_live(name)
+    Tunables(**values)
+
+
+def require_live(name: str) -> None:
+    """Refuse a name that is not that of a live setting.
+
+    Raises:
+        RequestError: with the most similar names.
+    """
+    live = [known for known, _ in specs(Tunables)]
+    if name not in live:
+        raise unknown_name("live setting", name, live)

@@ -1,0 +1,161 @@
+"""``status.json``: where a run stands now, renewed about once a second while it trains.
+
+It is written for readers only; no run depends on it. It is complete at any time, but neither it nor
+its name is flushed to disk.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from td3core.config import Tunables, specs
+from td3core.protocol.events import Phase
+from td3core.runs.metadata import MOST_STEPS
+from td3core.system.files import write_atomically
+from td3core.system.regular_files import read_text
+
+STATUS = "status.json"
+_SCHEMA = 1
+_MOST_TEXT = 500
+_MOST_ENTRIES = 1_000
+_DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of one request."""
+
+    request: str
+    """The name of its file, without the suffix."""
+    done: bool
+    env_steps: int
+    """The step after which it took effect, or was refused."""
+    revision: int = 0
+    """Of the live settings that contain the change, if it was one."""
+    message: str = ""
+    """Why it was refused, or what else is worth knowing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A warning of the run; ``number`` counts them since the process started or resumed it."""
+
+    number: int
+    env_steps: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Where a run stands, and which process takes its steps."""
+
+    session: str
+    """Another one each time a process starts or resumes the run."""
+    beat: int
+    """Counts how often this process has written the file: as long as it rises, the run lives."""
+    pid: int
+    host: str
+    time: str
+    """UTC, ISO 8601; for people. Clocks of two machines differ."""
+    began_at: int
+    """The step at which this process started or resumed the run."""
+    device: str
+    threads: int
+    products: str
+    reward_threshold: float | None
+    phase: Phase
+    env_steps: int
+    updates: int
+    episodes: int
+    steps_per_s: float
+    wall_s: float
+    exploration_noise: float
+    revision: int
+    tunables: Tunables
+    answers: tuple[Answer, ...] = ()
+    """To the newest requests, oldest first."""
+    warnings: tuple[Notice, ...] = ()
+    """The newest, oldest first."""
+
+    def write(self, run: Path) -> None:
+        """Write the file of a run.
+
+        Raises:
+            OSError: the folder cannot be written; the file is as it was.
+        """
+        text = json.dumps({"schema": _SCHEMA} | asdict(self))
+        write_atomically(run / STATUS, text.encode(), durable=False)
+
+    @classmethod
+    def read(cls, run: Path) -> "Status | None":
+        """Read the file of a run; None if there is none that makes sense."""
+        try:
+            return _parse(json.loads(read_text(run / STATUS)))
+        except _DAMAGE:
+            return None
+
+
+def _parse(found: Mapping[str, Any]) -> Status:
+    live = {name for name, _ in specs(Tunables)}
+    threshold = found["reward_threshold"]
+    values: dict[str, Any] = {name: _text(found[name]) for name in _TEXTS}
+    values |= {name: _whole(found[name]) for name in _COUNTS}
+    values |= {name: _number(found[name]) for name in _NUMBERS}
+    return Status(
+        **values,
+        reward_threshold=None if threshold is None else _number(threshold),
+        phase=Phase(found["phase"]),
+        # A newer version may have more of them.
+        tunables=Tunables(**{k: v for k, v in found["tunables"].items() if k in live}),
+        answers=tuple(_answer(each) for each in found["answers"][-_MOST_ENTRIES:]),
+        warnings=tuple(_warning(each) for each in found["warnings"][-_MOST_ENTRIES:]),
+    )
+
+
+_TEXTS = ("session", "host", "time", "device", "products")
+_COUNTS = (
+    *("beat", "pid", "began_at", "threads", "env_steps", "updates", "episodes"),
+    "revision",
+)
+_NUMBERS = ("steps_per_s", "wall_s", "exploration_noise")
+
+
+def _answer(found: Mapping[str, Any]) -> Answer:
+    return Answer(
+        request=_text(found["request"]),
+        done=found["done"] is True,
+        env_steps=_whole(found["env_steps"]),
+        revision=_whole(found["revision"]),
+        message=_text(found["message"]),
+    )
+
+
+def _warning(found: Mapping[str, Any]) -> Notice:
+    return Notice(
+        number=_whole(found["number"]),
+        env_steps=_whole(found["env_steps"]),
+        message=_text(found["message"]),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    # JSON may hold halves of characters.
+    return value[:_MOST_TEXT].encode(errors="replace").decode()
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MOST_STEPS:
+        raise ValueError("not a count")
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError("not a finite number")
+    return number

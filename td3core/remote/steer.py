@@ -1,0 +1,194 @@
+"""Makes requests of a run of another process, through files in its folder."""
+
+import itertools
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from td3core.config import Tunables, changes
+from td3core.errors import RequestError
+from td3core.remote.inbox import REQUESTS, check_values
+from td3core.remote.liveness import Liveness
+from td3core.remote.status import Answer, Status
+from td3core.runs.directory import RunDirectory
+from td3core.runs.lock import left_behind
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What became of one of our own requests."""
+
+    ticket: int
+    ask: str
+    answer: Answer
+
+
+class RemoteControl:
+    """Asks of a run what a :class:`~td3core.protocol.control.Control` asks of one in this process.
+
+    Each request returns a ticket. :meth:`answered` returns those that the run has answered since,
+    and :meth:`wait` waits for one. All of it reads or writes files: not for the thread of a window.
+    """
+
+    def __init__(self, run: Path) -> None:
+        """Open a run.
+
+        Raises:
+            RequestError: it is no run.
+        """
+        self._directory = RunDirectory.open(run)
+        self.run = self._directory.path
+        self._known: Tunables | None = None
+        """The live settings as the run applied them, or as they were requested here since."""
+        self._tickets = itertools.count(1)
+        self._waiting: dict[str, tuple[int, str]] = {}
+        """Ticket and kind of the requests without an answer, by the name of their file."""
+
+    # Requests -----------------------------------------------------------------------------------
+
+    def note_applied(self, tunables: Tunables) -> None:
+        """Take the settings that the run uses now: :meth:`tune` requests what differs."""
+        self._known = tunables
+
+    def tune(self, tunables: Tunables) -> int:
+        """Request new live settings; only what differs from those known is requested.
+
+        Raises:
+            RequestError: the request cannot be made.
+        """
+        known = self._known
+        if known is None:
+            status = Status.read(self.run)
+            known = status.tunables if status else self._directory.first_tunables
+        values = {name: new for name, _, new in changes(known, tunables)}
+        # A request without a change is answered too.
+        ticket = self.change(values or {"tau": tunables.tau})
+        self._known = tunables
+        return ticket
+
+    def change(self, values: Mapping[str, Any]) -> int:
+        """Request other values of some live settings.
+
+        Raises:
+            RequestError: a value is not allowed, or the request cannot be made.
+        """
+        check_values(values)
+        return self._ask("tune", {"values": dict(values)})
+
+    def pause(self) -> int:
+        """Request a pause until :meth:`resume`."""
+        return self._ask("pause")
+
+    def resume(self) -> int:
+        """Let a paused run continue."""
+        return self._ask("resume")
+
+    def save(self) -> int:
+        """Request a checkpoint at the next step boundary."""
+        return self._ask("save")
+
+    def stop(self) -> int:
+        """Request the run to save and end; this also ends a pause."""
+        return self._ask("stop")
+
+    def _ask(self, ask: str, more: Mapping[str, Any] | None = None) -> int:
+        name = f"{time.time_ns():020d}-{secrets.token_hex(8)}"
+        text = json.dumps({"ask": ask} | dict(more or {}))
+        folder = self.run / REQUESTS
+        half, whole = folder / f".{name}.part", folder / f"{name}.json"
+        try:
+            # Whatever the umask: the run takes no request that others could have altered.
+            handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            half.replace(whole)
+        except OSError as problem:
+            raise self._refusal(problem) from problem
+        ticket = next(self._tickets)
+        self._waiting[name] = (ticket, ask)
+        return ticket
+
+    def _refusal(self, problem: OSError) -> RequestError:
+        run = self.run.name
+        if isinstance(problem, FileNotFoundError):
+            return RequestError(
+                "{run} takes no requests: it has not started yet, or an earlier version of TD3"
+                " Studio trains it.",
+                run=run,
+            )
+        if isinstance(problem, PermissionError):
+            return RequestError("{run} belongs to another user, who alone can steer it.", run=run)
+        reason = problem.strerror or problem
+        return RequestError("{run} cannot be steered: {reason}.", run=run, reason=reason)
+
+    # Answers ------------------------------------------------------------------------------------
+
+    def answered(self, answers: tuple[Answer, ...]) -> list[Answered]:
+        """Return which of ``answers``, those of the run's status, are to requests made here."""
+        found = []
+        for answer in answers:
+            if answer.request in self._waiting:
+                ticket, ask = self._waiting.pop(answer.request)
+                found.append(Answered(ticket=ticket, ask=ask, answer=answer))
+        return found
+
+    def require_running(self) -> None:
+        """Refuse to steer a run that nobody trains.
+
+        Raises:
+            RequestError: it has ended, or its process is gone.
+        """
+        if Liveness(self.run).check(Status.read(self.run)):
+            return
+        raise self._not_running()
+
+    def _not_running(self) -> RequestError:
+        run, ending = self.run.name, self._directory.ending()
+        if ending is None or left_behind(self.run):
+            return RequestError("{run} is not running; it was interrupted.", run=run)
+        state = _ENDED[ending.state]
+        return RequestError("{run} is not running; it {state}.", run=run, state=state)
+
+    def wait(self, ticket: int, timeout_s: float) -> Answer:
+        """Wait for the answer to a request, and withdraw it if none comes.
+
+        Raises:
+            RequestError: the run has ended, or did not answer in time.
+        """
+        name = next(name for name, (given, _) in self._waiting.items() if given == ticket)
+        liveness, end = Liveness(self.run), time.monotonic() + timeout_s
+        while True:
+            status = Status.read(self.run)
+            for each in self.answered(status.answers if status else ()):
+                if each.ticket == ticket:
+                    return each.answer
+            alive = liveness.check(status)
+            if time.monotonic() > end or not alive:
+                break
+            time.sleep(_POLL_S)
+        del self._waiting[name]
+        taken = not self._withdraw(name)
+        if not alive:
+            raise self._not_running()
+        template = "{run} did not take the request within {seconds:g} s, so it was withdrawn."
+        if taken:
+            template = "{run} took the request, but has not answered within {seconds:g} s."
+        raise RequestError(template, run=self.run.name, seconds=timeout_s)
+
+    def _withdraw(self, name: str) -> bool:
+        """Delete a request; return False if it is gone."""
+        try:
+            (self.run / REQUESTS / f"{name}.json").unlink()
+        except OSError:
+            return False
+        return True
+
+
+_ENDED = {"finished": "has finished", "stopped": "was stopped", "failed": "has failed"}

@@ -1,0 +1,83 @@
+"""Reads a growing text file bit by bit, whole lines only."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from td3core.system.regular_files import open_regular
+
+_MOST_BYTES = 4 * 2**20
+"""Read at once."""
+_LONGEST_LINE = 2**20
+_SAMPLE_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What is new in a file."""
+
+    lines: tuple[str, ...] = ()
+    rewritten: bool = False
+    """True if the file no longer begins with what was read before: ``lines`` are from its start."""
+    more: bool = False
+    """True if there is more to read already."""
+
+
+class Tail:
+    """Remembers how far one file was read.
+
+    That the file was cut or replaced shows in the last bytes that were read: they are read again
+    each time. Neither times nor the numbers of files are looked at, which network drives make up.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._sample = b""
+        """The bytes before the offset."""
+        self._skipping = False
+
+    def read(self) -> Piece:
+        """Return the lines since the last call; none from a file that cannot be read."""
+        try:
+            with open_regular(self._path) as file:
+                file.seek(self._offset - len(self._sample))
+                data = file.read(len(self._sample) + _MOST_BYTES)
+                rewritten = not data.startswith(self._sample)
+                if rewritten:
+                    self.restart()
+                    file.seek(0)
+                    data = file.read(_MOST_BYTES)
+        except OSError:
+            # Deleted, or replaced by something that is no file: it may come back.
+            return self._lost()
+        return self._piece(data[len(self._sample) :], rewritten=rewritten)
+
+    def restart(self) -> None:
+        """Read from the start next time."""
+        self._offset, self._sample, self._skipping = 0, b"", False
+
+    def _lost(self) -> Piece:
+        rewritten = self._offset > 0
+        self.restart()
+        return Piece(rewritten=rewritten)
+
+    def _piece(self, data: bytes, *, rewritten: bool) -> Piece:
+        whole, newline, rest = data.rpartition(b"\n")
+        more = len(data) >= _MOST_BYTES
+        if not newline and len(rest) > _LONGEST_LINE:
+            # No run writes such a line: it is damage, and not kept.
+            self._advance(rest)
+            self._skipping = True
+            return Piece(rewritten=rewritten, more=more)
+        if not newline:
+            return Piece(rewritten=rewritten)
+        self._advance(whole + newline)
+        lines = whole.decode("utf-8", "replace").split("\n")
+        if self._skipping:
+            del lines[0]
+            self._skipping = False
+        return Piece(lines=tuple(lines), rewritten=rewritten, more=more)
+
+    def _advance(self, data: bytes) -> None:
+        self._offset += len(data)
+        self._sample = (self._sample + data)[-_SAMPLE_BYTES:]

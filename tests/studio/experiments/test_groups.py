@@ -1,0 +1,239 @@
+"""Groups and the queue in the whole window."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from studio.experiments.panel import ManyRunsPanel
+from studio.session.controller import SessionState
+from studio.window.main_window import MainWindow
+from td3core.errors import Message
+from td3core.experiments.groups.conductor import Command
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.runs.listing import list_runs, summarise
+from tests.support.scripted import STEPS
+
+STEPS_ENV = "tests.support.scripted:StepsEnv"
+PATIENCE_MS = 60_000
+TINY = {"learning_starts": 20, "buffer_size": 1000, "eval_interval": 100, "eval_episodes": 2}
+
+
+class PlayedGroup:
+    """Stands in for the process of a group."""
+
+    def __init__(self, job: NewGroup | ResumedGroup, report: Callable[[Any], None]) -> None:
+        PlayedGroup.last = self
+        self.job, self.report = job, report
+        self.commands: list[Command] = []
+        self.detached = False
+        if isinstance(job, NewGroup):
+            self.group = Group(
+                runs_dir=job.runs_dir,
+                name="group",
+                seeds=job.seeds,
+                config=job.config,
+                tunables=job.tunables,
+            )
+            report(GroupStarted(group=self.group, jobs=2, reason=Message("2 at once")))
+
+    def command(self, command: Command) -> None:
+        self.commands.append(command)
+        if command.verb == "stop" and command.seed is None:
+            self.end()
+
+    def detach(self) -> None:
+        self.detached = True
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        return True
+
+    def show(self, seed: int, state: SeedState, **values: Any) -> None:
+        self.report(SeedStatus(seed=seed, state=state, **values))
+
+    def end(self) -> None:
+        self.report(GroupEnded())
+
+
+@pytest.fixture
+def played(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PlayedGroup]]:
+    monkeypatch.setattr("studio.experiments.group_session.GroupProcess", PlayedGroup)
+    yield PlayedGroup
+    window.many.queue.close()
+    if window.many.session.busy:
+        PlayedGroup.last.end()
+
+
+@pytest.fixture
+def panel(window: MainWindow) -> ManyRunsPanel:
+    return window.panels.get(ManyRunsPanel)
+
+
+def fill_in(find: Callable[[str], QWidget], env: str, steps: int, seeds: str = "") -> None:
+    find("env_combo").setCurrentText(env)
+    find("steps_spin").setValue(steps)
+    for name, value in TINY.items():
+        find(f"field_{name}").setValue(value)
+    find("field_eval_beside").setChecked(False)
+    find("seeds_edit").setText(seeds)
+
+
+def test_a_group_from_setup_trains_its_seeds_in_processes(qtbot, window, find, panel) -> None:
+    fill_in(find, STEPS_ENV, 200, "2")
+    find("train_button").click()
+    qtbot.waitUntil(lambda: window.many.session.busy)
+    qtbot.waitUntil(lambda: not window.many.session.busy, timeout=PATIENCE_MS)
+    assert not window.banner.isVisible(), window.banner.text
+    assert [s.state for s in panel.model.statuses] == [SeedState.FINISHED] * 2
+    assert find("many_dock").isVisible()
+    runs = [summarise(run) for run in list_runs(window.many.session.group.runs_dir)]
+    assert {(run.seed, run.state, run.group) for run in runs} == {
+        (seed, "finished", window.many.session.group.name) for seed in (0, 1)
+    }
+    shown = panel.model.statuses[1]
+    panel.table.run_wanted.emit(shown)
+    qtbot.waitUntil(lambda: window.model.run == shown.run)
+
+
+def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
+    assert not find("many_dock").isVisible()
+    fill_in(find, "Pendulum-v1", 200, "0-1")
+    window.start_training()
+    assert find("many_dock").isVisible()
+    assert played.last.job.seeds == (0, 1)
+
+
+def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
+    find("seeds_edit").setText("3,3")
+    window.start_training()
+    assert window.banner.text == "seeds contains 3 twice; name each seed once."
+    assert not window.many.busy
+
+
+def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
+    fill_in(find, STEPS, 40, "7,")
+    find("train_button").click()
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.model.config is not None)
+    assert window.model.config.seed == 7
+
+
+def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel, played) -> None:
+    fill_in(find, "Pendulum-v1", 200, "3")
+    window.start_training()
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 3)
+    for seed in range(3):
+        played.last.show(seed, SeedState.TRAINING, env_steps=50, steps=200)
+    qtbot.waitUntil(find("group_pause_button").isEnabled)
+    find("group_pause_button").click()
+    panel.table.setCurrentIndex(panel.model.index(1, 0))
+    find("group_stop_button").click()
+    assert played.last.commands == [Command(verb="pause"), Command(verb="stop", seed=1)]
+    played.last.show(1, SeedState.STOPPED)
+    qtbot.waitUntil(find("group_resume_button").isEnabled)
+    find("group_resume_button").click()
+    assert played.last.commands[-1] == Command(verb="resume", seed=1)
+
+
+def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, panel, played) -> None:
+    fill_in(find, "Pendulum-v1", 200, "2")
+    window.start_training()
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 2)
+    first = played.last
+    first.show(0, SeedState.FINISHED)
+    first.show(1, SeedState.INTERRUPTED, message="killed")
+    first.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    find("group_resume_button").click()
+    assert played.last is not first
+    assert played.last.job == ResumedGroup(path=first.group.path)
+
+
+def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> None:
+    fill_in(find, "Pendulum-v1", 200, "2")
+    window.start_training()
+    first = played.last
+    find("seeds_edit").setText("5-6")
+    window.toolbar.action("queue").trigger()
+    assert find("queue_list").count() == 1
+    first.end()
+    qtbot.waitUntil(lambda: played.last is not first)
+    assert played.last.job.seeds == (5, 6)
+    assert find("queue_list").count() == 0
+
+
+def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, runs_dir) -> None:
+    for env, seed in (("No/Such-v0", "1,"), (STEPS, "2,")):
+        fill_in(find, env, 40, seed)
+        window.toolbar.action("queue").trigger()
+    find("queue_start_button").click()
+    qtbot.waitUntil(
+        lambda: not window.many.busy and not window.many.queue.runs, timeout=PATIENCE_MS
+    )
+    assert window.model.config is not None
+    assert window.model.config.seed == 2
+
+
+def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
+    fill_in(find, STEPS, 10_000_000)
+    find("train_button").click()
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=PATIENCE_MS)
+    assert not find("steps_spin").isEnabled()
+    find("prepare_next_button").click()
+    find("steps_spin").setValue(30)
+    find("queue_button").click()
+    assert [run.config.steps for run in window.many.queue.runs] == [30]
+    window.many.queue.remove(0)
+
+
+@pytest.mark.parametrize(("answer", "commands"), [("stop", ["stop"]), ("keep", []), ("cancel", [])])
+def test_closing_asks_what_becomes_of_a_group(
+    qtbot, window, find, played, monkeypatch, answer: str, commands: list[str]
+) -> None:
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda parent: answer)
+    fill_in(find, "Pendulum-v1", 200, "2")
+    window.start_training()
+    window.close()
+    if answer != "cancel":
+        qtbot.waitUntil(lambda: not window.isVisible())
+    assert window.isVisible() is (answer == "cancel")
+    assert [command.verb for command in played.last.commands] == commands
+    assert played.last.detached is (answer == "keep")
+    played.last.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+
+
+def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, find) -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    fill_in(find, STEPS_ENV, 10_000_000)
+    find("own_process_check").setChecked(True)
+    find("train_button").click()
+    qtbot.waitUntil(
+        lambda: window.model.progress is not None and window.model.progress.env_steps > 200,
+        timeout=PATIENCE_MS,
+    )
+    assert {child.pid for child in psutil.Process().children()} - before
+    find("spin_tau").setValue(0.02)
+    qtbot.waitUntil(lambda: bool(window.model.markers), timeout=PATIENCE_MS)
+    find("pause_button").click()
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.PAUSED, timeout=PATIENCE_MS)
+    find("stop_button").click()
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=PATIENCE_MS)
+    assert window.model.outcome.stopped == "user"
+
+
+def test_where_runs_train_is_remembered(window, find, tmp_path: Path) -> None:
+    from studio.app import build_window
+
+    find("own_process_check").setChecked(True)
+    other = build_window(tmp_path / "other")
+    assert other.findChild(QWidget, "own_process_check").checkState() is Qt.CheckState.Checked
+    assert other.controller.own_process
+    other.close()
+    other.deleteLater()

@@ -1,0 +1,150 @@
+"""The queue: its order, what a restart keeps, and a start that fails."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
+from studio.experiments.run_queue import RunQueue
+from td3core.config import make_settings
+from td3core.errors import RequestError
+
+
+def queued(seed: int, seeds: tuple[int, ...] = ()) -> QueuedRun:
+    config, tunables = make_settings({"env": "Pendulum-v1", "seed": seed, "tau": 0.01})
+    return QueuedRun(config=config, tunables=tunables, seeds=seeds)
+
+
+class Machine:
+    """Trains nothing, but notes what was started."""
+
+    def __init__(self) -> None:
+        self.busy = False
+        self.started: list[int] = []
+
+    def start(self, run: QueuedRun) -> None:
+        self.started.append(run.config.seed)
+        self.busy = True
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+def open_queue(qtbot, runs_dir: Path, machine: Machine) -> Iterator[Callable[[], RunQueue]]:
+    """Open the queue of the folder, as a window that starts does."""
+    opened = []
+
+    def make() -> RunQueue:
+        queue = RunQueue(runs_dir, lambda: machine.busy)
+        queue.wanted.connect(machine.start)
+        opened.append(queue)
+        return queue
+
+    yield make
+    for queue in opened:
+        queue.shutdown()
+
+
+def seeds_of(queue: RunQueue) -> list[int]:
+    return [run.config.seed for run in queue.runs]
+
+
+def test_runs_start_one_after_another_in_their_order(qtbot, open_queue, machine) -> None:
+    queue = open_queue()
+    machine.busy = True
+    for seed in (1, 2, 3):
+        queue.add(queued(seed))
+    assert machine.started == []
+    for count in (1, 2, 3):
+        machine.busy = False
+        queue.on_ended()
+        qtbot.waitUntil(lambda count=count: len(machine.started) == count)
+    assert machine.started == [1, 2, 3]
+    assert queue.runs == ()
+
+
+def test_nothing_starts_while_something_trains(qtbot, open_queue, machine) -> None:
+    queue = open_queue()
+    machine.busy = True
+    queue.add(queued(1))
+    queue.start_next()
+    assert machine.started == []
+    assert seeds_of(queue) == [1]
+
+
+def test_runs_are_moved_and_removed(open_queue) -> None:
+    queue = open_queue()
+    for seed in (1, 2, 3):
+        queue.add(queued(seed))
+    queue.move(2, 0)
+    assert seeds_of(queue) == [3, 1, 2]
+    queue.move(0, -1)
+    queue.move(2, 3)
+    assert seeds_of(queue) == [3, 1, 2]
+    queue.remove(1)
+    assert seeds_of(queue) == [3, 2]
+
+
+def test_a_restart_keeps_what_waits_and_starts_nothing(qtbot, open_queue, machine) -> None:
+    first = open_queue()
+    waiting = [queued(1), queued(2, (0, 1, 7))]
+    for run in waiting:
+        first.add(run)
+    first.shutdown()
+    second = open_queue()
+    qtbot.waitUntil(lambda: len(second.runs) == 2)
+    assert list(second.runs) == waiting
+    assert machine.started == []
+
+
+def test_a_closed_queue_starts_nothing_and_keeps_everything(qtbot, open_queue, runs_dir, machine):
+    queue = open_queue()
+    queue.add(queued(1))
+    queue.close()
+    queue.start_next()
+    queue.shutdown()
+    assert machine.started == []
+    assert [run.config.seed for run in read_queue(runs_dir)] == [1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"schema": 9, "runs": []}',
+        '{"schema": 1, "runs": [{}]}',
+        '{"schema": 1, "runs": 7}',
+        '{"schema": 1, "runs": [{"config": {"env": "E"}, "tunables": {}, "seeds": "1,1"}]}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_file_is_refused(runs_dir: Path, content: str) -> None:
+    runs_dir.mkdir()
+    (runs_dir / "queue.json").write_text(content)
+    with pytest.raises(RequestError, match=r"The queue in queue\.json cannot be read"):
+        read_queue(runs_dir)
+
+
+def test_a_damaged_file_is_reported_and_the_queue_works(qtbot, open_queue, runs_dir) -> None:
+    runs_dir.mkdir()
+    (runs_dir / "queue.json").write_text("{")
+    refused = []
+    queue = open_queue()
+    queue.refused.connect(refused.append)
+    qtbot.waitUntil(lambda: bool(refused))
+    queue.add(queued(4))
+    queue.shutdown()
+    found = json.loads((runs_dir / "queue.json").read_text())
+    assert [run["config"]["seed"] for run in found["runs"]] == [4]
+
+
+def test_an_empty_queue_leaves_no_file(runs_dir: Path) -> None:
+    write_queue(runs_dir, ())
+    assert not runs_dir.exists()

@@ -1,0 +1,84 @@
+"""Plays the processes of a group, so that its conductor can be tested without them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from td3core.config import RunConfig, make_settings
+from td3core.errors import Message
+from td3core.experiments.jobs import Job, NewRun
+from td3core.protocol.events import Ended, Event, Failed, Started
+
+
+def ended(config: RunConfig, stopped: str = "finished") -> Ended:
+    none: dict[str, Any] = {"best_checkpoint": None, "last_checkpoint": None}
+    return Ended(
+        run=Path("run"),
+        stopped=stopped,
+        env_steps=config.steps,
+        updates=1,
+        episodes=1,
+        wall_s=1.0,
+        steps_per_s=60.0,
+        last_eval_return=float(config.seed),
+        best_eval_return=10.0,
+        **none,
+    )
+
+
+def failed(text: str, *, request: bool = False) -> Failed:
+    return Failed(message=Message(text), details="", request=request)
+
+
+class Stage:
+    """Stands in for every process of a group; does what ``act`` says when one starts."""
+
+    def __init__(self, act: Callable[["Actor"], None]) -> None:
+        self.act, self.actors, self.most = act, [], 0
+        self.alive: set[int] = set()
+
+    def __call__(self, job: Job, report: Callable[[Event], None], on_log: Any) -> "Actor":
+        actor = Actor(self, job, report)
+        self.actors.append(actor)
+        self.alive.add(actor.seed)
+        self.most = max(self.most, len(self.alive))
+        self.act(actor)
+        return actor
+
+
+class Actor:
+    def __init__(self, stage: Stage, job: Job, report: Callable[[Event], None]) -> None:
+        self.stage, self.job, self.report = stage, job, report
+        resumed = make_settings({"env": "E", "steps": 60, "seed": 0})[0]
+        self.config = job.config if isinstance(job, NewRun) else resumed
+        self.seed = self.config.seed
+        self.asked: list[str] = []
+
+    def start(self) -> None:
+        settings = make_settings({"env": "E", "steps": 60})
+        about: dict[str, Any] = {"device": "cpu", "threads": 1, "products": "mkl"}
+        self.report(
+            Started(run=Path("r"), config=settings[0], tunables=settings[1], env_steps=0, **about)
+        )
+
+    def pause(self) -> None:
+        self.asked.append("pause")
+
+    def resume(self) -> None:
+        self.asked.append("resume")
+
+    def stop(self) -> None:
+        self.asked.append("stop")
+        self.report(ended(self.config, "user"))
+
+    def kill(self) -> None:
+        self.asked.append("kill")
+        self.report(failed("killed"))
+
+    def join(self, timeout_s: float | None = None) -> None:
+        self.stage.alive.discard(self.seed)
+
+
+def finish(actor: Actor) -> None:
+    actor.start()
+    actor.report(ended(actor.config))

@@ -1,0 +1,183 @@
+"""What a conductor makes of its runs; their processes are played by the test."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from td3core.errors import Message, RequestError
+from td3core.experiments.groups.allocation import Allocation
+from td3core.experiments.groups.conductor import Command, Conductor
+from td3core.experiments.groups.group import Group, find_group, open_group
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.protocol.events import Event
+from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
+
+
+@pytest.fixture
+def conduct(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Stage, tuple[SeedStatus, ...]]]:
+    """Train a group with such processes; ``at`` maps a seed and state to a command."""
+
+    def train(
+        group: Group,
+        act: Callable[[Actor], None],
+        at: dict[tuple[int, SeedState], Command] | None = None,
+        jobs: int = 2,
+    ) -> tuple[Stage, tuple[SeedStatus, ...]]:
+        stage, waiting = Stage(act), dict(at or {})
+        monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+
+        def report(status: SeedStatus, event: Event | None) -> None:
+            command = waiting.pop((status.seed, status.state), None)
+            if command is not None:
+                conductor.command(command)
+
+        allocation = Allocation(jobs=jobs, threads=1, reason=Message("because"))
+        conductor = Conductor(group, allocation, report)
+        return stage, conductor.run()
+
+    return train
+
+
+def test_no_more_runs_train_at_once_than_there_are_places(make_group, conduct) -> None:
+    stage, statuses = conduct(make_group((0, 1, 2, 3, 4)), finish)
+    assert stage.most == 2
+    assert [actor.seed for actor in stage.actors] == [0, 1, 2, 3, 4]
+    assert [status.state for status in statuses] == [SeedState.FINISHED] * 5
+
+
+def test_every_run_has_the_settings_of_the_group_and_its_own_seed(make_group, conduct) -> None:
+    group = make_group((3, 7), steps=50)
+    stage, _ = conduct(group, finish)
+    assert [actor.job.config for actor in stage.actors] == [group.config_of(s) for s in (3, 7)]
+    assert {actor.job.group for actor in stage.actors} == {group.name}
+
+
+def test_a_run_that_fails_does_not_stop_the_others(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        actor.report(failed("It broke.")) if actor.seed == 1 else finish(actor)
+
+    _, statuses = conduct(make_group((0, 1, 2)), act, jobs=1)
+    assert [s.state for s in statuses] == [SeedState.FINISHED, SeedState.FAILED, SeedState.FINISHED]
+    assert statuses[1].message == "It broke."
+
+
+def test_a_process_that_cannot_be_started_does_not_stop_the_others(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        if actor.seed == 0:
+            raise OSError(11, "Resource temporarily unavailable")
+        finish(actor)
+
+    _, statuses = conduct(make_group((0, 1)), act)
+    assert [status.state for status in statuses] == [SeedState.FAILED, SeedState.FINISHED]
+    assert "Resource temporarily unavailable" in statuses[0].message
+
+
+def test_a_process_that_is_killed_leaves_its_run_interrupted(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        actor.report(failed("killed by signal 9"))
+
+    _, statuses = conduct(make_group((0,)), act)
+    assert statuses[0].state is SeedState.INTERRUPTED
+
+
+def test_stop_saves_what_trains_and_starts_nothing_more(make_group, conduct) -> None:
+    at = {(0, SeedState.TRAINING): Command(verb="stop")}
+    stage, statuses = conduct(make_group((0, 1)), Actor.start, at, jobs=1)
+    assert [actor.asked for actor in stage.actors] == [["stop"]]
+    assert [status.state for status in statuses] == [SeedState.STOPPED, SeedState.STOPPED]
+    assert [status.run is None for status in statuses] == [False, True]
+
+
+def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        if actor.seed == 1:
+            actor.report(ended(actor.config))
+
+    at = {
+        (0, SeedState.TRAINING): Command(verb="pause", seed=0),
+        (1, SeedState.FINISHED): Command(verb="stop", seed=0),
+    }
+    stage, statuses = conduct(make_group((0, 1)), act, at)
+    assert stage.actors[0].asked == ["pause", "stop"]
+    assert stage.actors[1].asked == []
+    assert [status.state for status in statuses] == [SeedState.STOPPED, SeedState.FINISHED]
+
+
+def test_a_waiting_run_that_is_paused_starts_once_it_is_resumed(make_group, conduct) -> None:
+    at = {
+        (1, SeedState.WAITING): Command(verb="pause", seed=1),
+        (2, SeedState.FINISHED): Command(verb="resume", seed=1),
+    }
+    stage, statuses = conduct(make_group((0, 1, 2)), finish, at, jobs=1)
+    assert [actor.seed for actor in stage.actors] == [0, 2, 1]
+    assert {status.state for status in statuses} == {SeedState.FINISHED}
+
+
+def test_a_stopped_run_can_be_resumed_while_others_train(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        if len(actor.stage.actors) > 2:
+            actor.report(ended(actor.config))
+
+    at = {
+        (0, SeedState.TRAINING): Command(verb="stop", seed=0),
+        (0, SeedState.STOPPED): Command(verb="resume", seed=0),
+        (0, SeedState.FINISHED): Command(verb="stop", seed=1),
+    }
+    stage, statuses = conduct(make_group((0, 1)), act, at)
+    assert [actor.seed for actor in stage.actors] == [0, 1, 0]
+    assert [status.state for status in statuses] == [SeedState.FINISHED, SeedState.STOPPED]
+
+
+def test_ctrl_c_twice_kills_what_trains(make_group, conduct, monkeypatch) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        raise KeyboardInterrupt
+
+    stage = Stage(act)
+    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    allocation = Allocation(jobs=1, threads=1, reason=Message("because"))
+    conductor = Conductor(make_group((0, 1)), allocation, lambda status, event: None)
+    with pytest.raises(KeyboardInterrupt):
+        conductor.run()
+
+
+def test_a_group_is_trained_by_one_process_at_a_time(make_group, conduct) -> None:
+    group = make_group((0,))
+    with (
+        group.locked(),
+        pytest.raises(RequestError, match="is already training in another process"),
+    ):
+        conduct(open_group(group.path), finish)
+
+
+def test_a_group_is_found_by_its_name_and_its_folder(make_group, runs_dir: Path) -> None:
+    group = make_group((0, 4), steps=77)
+    assert find_group(Path(group.name), runs_dir) == group
+    assert find_group(group.path, runs_dir / "elsewhere") == group
+    assert find_group(Path("nothing"), runs_dir) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"schema": 2}',
+        '{"schema": 1, "config": {"env": "E"}, "tunables": {}, "jobs": null, "created": "",'
+        ' "seeds": [0, 0]}',
+        '{"schema": 1, "config": {"env": "E"}, "tunables": {}, "jobs": null, "created": "",'
+        ' "seeds": [-1]}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_file_of_a_group_is_refused(make_group, content: str) -> None:
+    group = make_group()
+    (group.path / "group.json").write_text(content)
+    with pytest.raises(RequestError, match=r"group\.json cannot be read"):
+        open_group(group.path)

@@ -1,0 +1,121 @@
+"""``train --seeds`` and ``resume`` of a group: answers, tables, exit statuses and refusals."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core.cli.app import main
+from td3core.runs.listing import list_runs
+from tests.td3core.experiments.conftest import STEPS_ENV
+from tests.td3core.experiments.stage import Actor, Stage, failed, finish
+from tests.td3core.experiments.test_processes import ENDLESS, shortened, wait_until
+from tests.td3core.helpers import tiny
+
+Answer = tuple[int, dict[str, Any]]
+KEYS = {
+    *("seed", "run", "stopped", "env_steps", "updates", "episodes", "wall_s", "steps_per_s"),
+    *("last_eval_return", "best_eval_return", "best_checkpoint", "last_checkpoint"),
+}
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
+) -> Callable[..., Answer]:
+    """Run a command whose processes are played; return its status and object."""
+
+    def call(*words: str, act: Callable[[Actor], None] = finish) -> Answer:
+        monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", Stage(act))
+        status = main([*words, "--runs-dir", str(runs_dir), "--json"])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 1
+        return status, json.loads(lines[0])
+
+    return call
+
+
+def test_a_group_answers_with_one_object_for_all_its_runs(command) -> None:
+    status, answer = command("train", STEPS_ENV, "--seeds", "0-1,7", "--steps", "60")
+    assert status == 0
+    assert set(answer) == {"group", "runs"}
+    assert [run["seed"] for run in answer["runs"]] == [0, 1, 7]
+    assert all(set(run) == KEYS for run in answer["runs"])
+
+
+def test_one_failing_seed_fails_the_command_after_the_others_are_done(command) -> None:
+    def act(actor: Actor) -> None:
+        actor.report(failed("It broke.")) if actor.seed == 1 else finish(actor)
+
+    status, answer = command("train", STEPS_ENV, "--seeds", "3", "--steps", "60", act=act)
+    assert status == 1
+    assert [run["stopped"] for run in answer["runs"]] == ["finished", "failed", "finished"]
+    assert answer["runs"][1]["error"] == "It broke."
+    assert answer["error"] == "1 of 3 runs failed. Seed 1: It broke."
+
+
+def test_settings_that_every_run_refuses_are_a_wrong_request(command, runs_dir: Path) -> None:
+    def act(actor: Actor) -> None:
+        actor.report(failed("device cannot be cuda.", request=True))
+
+    status, answer = command("train", STEPS_ENV, "--seeds", "2", "--steps", "60", act=act)
+    assert (status, answer) == (2, {"error": "device cannot be cuda."})
+    assert list((runs_dir / "groups").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--seeds", "5", "--seed", "1"), "--seeds and --seed exclude each other."),
+        (("--seeds", "5", "--journal", "x"), "--seeds and --journal exclude each other."),
+        (("--seeds", "0"), "seeds cannot be 0."),
+        (("--seeds", ""), "seeds is empty."),
+        (("--jobs", "2"), "--jobs needs --seeds: a single run is one job."),
+        (("--seeds", "2", "--jobs", "0"), "jobs cannot be 0; use 1 to 1024."),
+        (("--seeds", "2", "--set", "batch_size=4096", "--set", "buffer_size=10"), "batch_size"),
+    ],
+)
+def test_a_wrong_request_starts_nothing(command, runs_dir: Path, words, sentence: str) -> None:
+    status, answer = command("train", STEPS_ENV, *words)
+    assert status == 2
+    assert answer["error"].startswith(sentence)
+    assert not runs_dir.exists()
+
+
+def test_the_table_at_the_end_has_the_mean_over_the_seeds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
+) -> None:
+    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", Stage(finish))
+    words = ("--seeds", "1-3", "--steps", "60", "--runs-dir", str(runs_dir))
+    assert main(["train", STEPS_ENV, *words]) == 0
+    out = capsys.readouterr().out
+    # The scripted runs return their seed.
+    assert "2.0 ± 0.8" in out
+    assert "10.0 ± 0.0" in out
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_all_runs_and_resume_finishes_them(runs_dir: Path, root: Path) -> None:
+    settings = [f"--set={n}={v}" for n, v in shortened(tiny(STEPS_ENV, steps=ENDLESS)).items()]
+    words = [*settings, "--runs-dir", str(runs_dir), "--json"]
+    train = [sys.executable, "-m", "td3core", "train", STEPS_ENV, "--seeds", "2", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(train, cwd=root, stdout=pipe, stderr=pipe, text=True) as process:
+
+        def all_train() -> bool:
+            runs = list(list_runs(runs_dir))
+            return len(runs) == 2 and all(run.steps_on_record() > 100 for run in runs)
+
+        wait_until(all_train)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    answer = json.loads(out.splitlines()[-1])
+    assert [run["stopped"] for run in answer["runs"]] == ["user", "user"]
+    assert all(Path(run["last_checkpoint"]).exists() for run in answer["runs"])
+    assert f"td3-studio resume {answer['group']}" in err

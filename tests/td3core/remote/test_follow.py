@@ -1,0 +1,299 @@
+"""Following a run from outside gives what the run itself reports."""
+
+import json
+import os
+import platform
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from td3core.config import Tunables
+from td3core.protocol.control import Control
+from td3core.protocol.events import (
+    Ended,
+    EpisodeEnded,
+    Evaluated,
+    Event,
+    Failed,
+    Interrupted,
+    Noted,
+    Progress,
+    Saved,
+    Started,
+    Tuned,
+    Warned,
+)
+from td3core.remote.follow import RunFollower
+from td3core.remote.liveness import PATIENCE_S, Liveness
+from td3core.remote.status import Status
+from td3core.remote.steer import RemoteControl
+from td3core.remote.tail import Tail
+from td3core.runs.metadata import RunStatus
+from td3core.training.launch import resume
+from tests.support.scripted import Script
+from tests.td3core.helpers import Told, fail, finish, run
+
+SETTINGS: dict[str, Any] = {"eval_interval": 20, "checkpoint_interval": 25}
+
+
+def rows(events: list[Event]) -> Any:
+    return np.concatenate([each.training for each in events if isinstance(each, Progress)])
+
+
+def episodes(events: list[Event]) -> list[EpisodeEnded]:
+    return [ended for each in events if isinstance(each, Progress) for ended in each.ended]
+
+
+def of(kind: Any, events: list[Event]) -> list[Any]:
+    return [each for each in events if isinstance(each, kind)]
+
+
+class Clock:
+    """Two seconds pass between any two looks at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 2.0
+        return self.now
+
+
+class Followed:
+    """A listener that follows its run from outside after each event."""
+
+    def __init__(self) -> None:
+        self.seen: list[Event] = []
+        self.follower: RunFollower | None = None
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Started) and self.follower is None:
+            self.follower = RunFollower(event.run, Clock())
+        self.poll()
+
+    def poll(self) -> list[Event]:
+        new = list(self.follower.poll()) if self.follower else []
+        self.seen += new
+        return new
+
+
+def follow(path: Path) -> tuple[RunFollower, list[Event]]:
+    """Follow a run that has ended."""
+    follower = RunFollower(path, Clock())
+    return follower, list(follower.poll())
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_follower_reports_what_the_run_reports(runs_dir: Path, scripted: Any) -> None:
+    control, followed = Control(), Followed()
+
+    def change(step: int) -> None:
+        if step == 31:
+            control.change({"tau": 0.2, "gamma": 0.5}, Tunables())
+
+    env = scripted(Script(on_step=change))
+    outcome, told = run(runs_dir, env, control=control, react=followed, **SETTINGS)
+    assert isinstance(outcome, Ended)
+    followed.poll()
+    seen = followed.seen
+    assert isinstance(seen[0], Started)
+    assert replace(seen[0], products="") == replace(told.all(Started)[0], products="")
+    np.testing.assert_allclose(rows(seen), rows(told.events), rtol=1e-5)
+    assert episodes(seen) == episodes(told.events)
+    # Times have three digits on disk.
+    evaluated = [replace(each, wall_s=0.0) for each in told.all(Evaluated)]
+    assert [replace(each, wall_s=0.0) for each in of(Evaluated, seen)] == evaluated
+    (tuned,), (original,) = of(Tuned, seen), told.all(Tuned)
+    assert replace(tuned, time="", updates=original.updates, revision=1) == original
+    (ended,) = of(Ended, seen)
+    assert replace(ended, steps_per_s=outcome.steps_per_s) == outcome
+    saved = {(each.path.name, each.env_steps) for each in told.all(Saved)}
+    assert {(each.path.name, each.env_steps) for each in of(Saved, seen)} == saved
+    assert max(each.env_steps for each in of(Progress, seen)) == 60
+    assert followed.follower is not None
+    assert followed.follower.state is RunStatus.FINISHED
+
+
+def test_a_finished_run_is_reported_as_a_whole_at_once(runs_dir: Path) -> None:
+    _, told = run(runs_dir, **SETTINGS)
+    follower, seen = follow(told.all(Started)[0].run)
+    np.testing.assert_allclose(rows(seen), rows(told.events), rtol=1e-5)
+    assert isinstance(seen[-1], Ended)
+    assert follower.poll() == ()
+
+
+def test_a_failed_run_is_reported_with_its_reason(runs_dir: Path, scripted: Any) -> None:
+    def explode(step: int) -> None:
+        if step == 30:
+            raise ValueError("the motor is hot")
+
+    failed, _ = fail(runs_dir, scripted(Script(on_step=explode)))
+    assert failed.ending is not None
+    _, seen = follow(failed.ending.run)
+    assert isinstance(seen[-1], Failed)
+    assert seen[-1].message == failed.message
+
+
+def test_a_resume_is_noticed_and_what_comes_after_its_step_reported_anew(runs_dir: Path) -> None:
+    outcome, _ = run(runs_dir, control=Control.stopping_at(40), **SETTINGS)
+    assert isinstance(outcome, Ended)
+    (outcome.run / "checkpoints/last.safetensors").unlink()
+    follower, first = follow(outcome.run)
+    assert isinstance(first[-1], Ended)
+    told = Told()
+    resume(outcome.run, Control(), told)
+    resumed_at = told.all(Started)[0].env_steps
+    assert resumed_at == 25
+    second = list(follower.poll())
+    start = of(Started, second)[-1]
+    assert (start.env_steps, start.repeated_steps) == (25, 15)
+    after = second[second.index(start) :]
+    assert [each.env_steps for each in episodes(after)] == [30, 40, 50, 60]
+    assert [each.env_steps for each in of(Evaluated, after)] == [40, 60]
+    assert [each.event for each in of(Noted, second)] == ["resume"]
+    assert isinstance(second[-1], Ended)
+
+
+def test_a_table_that_was_rewritten_is_read_anew(runs_dir: Path) -> None:
+    outcome = finish(runs_dir, **SETTINGS)
+    follower, seen = follow(outcome.run)
+    table = outcome.run / "episodes.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:-2]))
+    again = list(follower.poll())
+    assert isinstance(again[0], Started)
+    assert again[0].env_steps == 0
+    assert episodes(again) == episodes(seen)[:-2]
+
+
+def test_a_line_that_is_being_written_is_read_once_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\nb")
+    tail = Tail(path)
+    assert tail.read().lines == ("a",)
+    with path.open("a") as file:
+        file.write("c\nd\n")
+    assert tail.read().lines == ("bc", "d")
+    assert tail.read().lines == ()
+
+
+def test_a_file_that_was_replaced_at_the_same_length_and_time_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("aa\nbb\n")
+    os.utime(path, (1_000, 1_000))
+    tail = Tail(path)
+    tail.read()
+    path.write_text("aa\ncc\n")
+    os.utime(path, (1_000, 1_000))
+    piece = tail.read()
+    assert (piece.rewritten, piece.lines) == (True, ("aa", "cc"))
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8), st.binary(max_size=60))
+def test_a_tail_gives_every_line_once_however_the_file_grows(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], replaced: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("tail") / "t"
+    tail, found = Tail(path), list[str]()
+    for piece in pieces:
+        with path.open("ab") as file:
+            file.write(piece)
+        found += tail.read().lines
+    whole = path.read_bytes() if pieces else b""
+    assert found == whole.decode("utf-8", "replace").split("\n")[:-1]
+    path.write_bytes(replaced)
+    piece = tail.read()
+    lines = replaced.decode("utf-8", "replace").split("\n")[:-1]
+    found = list(piece.lines) if piece.rewritten else found + list(piece.lines)
+    assert found == lines or not whole.endswith(b"\n")
+
+
+def test_special_files_in_a_followed_folder_are_not_opened(runs_dir: Path) -> None:
+    outcome = finish(runs_dir)
+    for name in ("status.json", "training.csv", "journal.jsonl", "evaluations.csv"):
+        (outcome.run / name).unlink(missing_ok=True)
+        os.mkfifo(outcome.run / name)
+    _, seen = follow(outcome.run)
+    assert isinstance(seen[-1], Ended)
+
+
+@pytest.mark.usefixtures("eager")
+def test_warnings_of_the_run_reach_the_follower_once(runs_dir: Path, scripted: Any) -> None:
+    followed = Followed()
+
+    def spoil(step: int) -> None:
+        (path,) = runs_dir.iterdir()
+        if step == 30:
+            (path / "journal.jsonl").mkdir()
+            RemoteControl(path).change({"tau": 0.2})
+
+    _, told = run(runs_dir, scripted(Script(on_step=spoil)), react=followed)
+    followed.poll()
+    assert [each.message for each in of(Warned, followed.seen)] == [
+        each.message for each in told.all(Warned)
+    ]
+    assert len(told.all(Warned)) == 1
+
+
+# Alive or not ------------------------------------------------------------------------------------
+
+
+class Watch:
+    """A run on another machine, as it is seen here."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.now = path, 0.0
+        record = {"pid": 1, "host": f"not-{platform.node()}", "since": "2001-01-01"}
+        (path / "lock.json").write_text(json.dumps(record))
+        (path / "lock").touch()
+        status = Status.read(path)
+        assert status is not None
+        # Its clock is years behind.
+        self.status = replace(status, time="2001-01-01T00:00:00+00:00")
+        self.liveness = Liveness(path, lambda: self.now)
+
+    def after(self, seconds: float, *, beats: int = 0) -> bool:
+        self.now += seconds
+        self.status = replace(self.status, beat=self.status.beat + beats)
+        self.status.write(self.path)
+        # As a network drive with coarse times shows it.
+        os.utime(self.path / "status.json", (1_000, 1_000))
+        return self.liveness.check(Status.read(self.path))
+
+
+def test_a_run_of_another_machine_lives_as_long_as_its_status_changes(runs_dir: Path) -> None:
+    watch = Watch(finish(runs_dir).run)
+    assert watch.after(0.0)
+    assert all(watch.after(3.0, beats=1) for _ in range(10))
+    assert watch.after(PATIENCE_S - 1.0)
+    assert not watch.after(1.5)
+    assert PATIENCE_S + 1.5 <= 10.0
+
+
+def test_a_drive_that_shows_changes_late_is_mistaken_once_only(runs_dir: Path) -> None:
+    watch = Watch(finish(runs_dir).run)
+    watch.after(0.0, beats=1)
+    assert not watch.after(PATIENCE_S + 1.0)
+    assert watch.after(11.0, beats=20)
+    assert watch.after(19.0)
+    assert watch.after(1.0, beats=20)
+    assert not watch.after(40.0)
+
+
+def test_a_run_without_a_process_is_reported_as_interrupted_and_as_started_when_resumed(
+    runs_dir: Path,
+) -> None:
+    outcome, _ = run(runs_dir, control=Control.stopping_at(40), **SETTINGS)
+    assert isinstance(outcome, Ended)
+    (outcome.run / "ending.json").unlink()
+    follower, seen = follow(outcome.run)
+    assert seen[-1] == Interrupted(run=outcome.run, env_steps=40)
+    resume(outcome.run, Control(), Told())
+    again = list(follower.poll())
+    assert of(Started, again)[-1].env_steps == 40
+    assert isinstance(again[-1], Ended)

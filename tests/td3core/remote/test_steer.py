@@ -1,0 +1,339 @@
+"""What another process asks of a run through its folder."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core.config import Tunables
+from td3core.errors import RequestError
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Phase, Progress, Started, Tuned, Warned
+from td3core.remote.access import RemoteAccess
+from td3core.remote.status import Answer, Status
+from td3core.remote.steer import RemoteControl
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
+from td3core.training.launch import resume, train
+from tests.support.lives import differences
+from tests.support.scripted import Script
+from tests.td3core.helpers import Told, finish, run, tiny
+
+pytestmark = pytest.mark.usefixtures("eager")
+
+
+class Remote:
+    """Makes requests from within the environment, as another process would at that moment."""
+
+    def __init__(self, runs_dir: Path, acts: dict[int, Callable[[RemoteControl], int]]) -> None:
+        self._runs_dir, self._acts = runs_dir, acts
+        self._control: RemoteControl | None = None
+
+    @property
+    def control(self) -> RemoteControl:
+        if self._control is None:
+            (path,) = self._runs_dir.iterdir()
+            self._control = RemoteControl(path)
+        return self._control
+
+    def __call__(self, step: int) -> None:
+        if step in self._acts:
+            self._acts[step](self.control)
+
+    def answers(self) -> dict[int, Answer]:
+        status = Status.read(self.control.run)
+        assert status is not None
+        return {each.ticket: each.answer for each in self.control.answered(status.answers)}
+
+
+def steered(
+    runs_dir: Path, scripted: Any, acts: dict[int, Callable[[RemoteControl], int]], **values: Any
+) -> tuple[Remote, Any, Told]:
+    remote = Remote(runs_dir, acts)
+    env = scripted(Script(on_step=remote))
+    outcome, told = run(runs_dir, env, **values)
+    return remote, outcome, told
+
+
+def test_a_change_is_applied_at_the_next_step_journaled_and_acknowledged(
+    runs_dir: Path, scripted: Any
+) -> None:
+    remote, outcome, told = steered(runs_dir, scripted, {30: lambda c: c.change({"tau": 0.2})})
+    assert isinstance(outcome, Ended)
+    (tuned,) = told.all(Tuned)
+    assert (tuned.env_steps, tuned.changes) == (30, (("tau", 0.005, 0.2),))
+    (change,) = changes_of(RunDirectory.open(outcome.run).journal())
+    assert (change.env_steps, change.name, change.new) == (30, "tau", 0.2)
+    answer = remote.answers()[1]
+    assert (answer.done, answer.env_steps, answer.revision) == (True, 30, tuned.revision)
+    assert list((outcome.run / "requests").iterdir()) == []
+
+
+def test_two_controls_change_one_run_and_both_see_the_value_applied_last(
+    runs_dir: Path, scripted: Any
+) -> None:
+    others: list[RemoteControl] = []
+
+    def change_by_another(control: RemoteControl) -> int:
+        others.append(RemoteControl(control.run))
+        others[0].tune(Tunables(tau=0.3))
+        return control.tune(Tunables(tau=0.2, gamma=0.5))
+
+    remote, outcome, told = steered(runs_dir, scripted, {30: change_by_another})
+    tuned = told.all(Tuned)[-1]
+    assert (tuned.tunables.tau, tuned.tunables.gamma, tuned.revision) == (0.2, 0.5, 2)
+    status = Status.read(outcome.run)
+    assert status is not None
+    assert status.tunables == tuned.tunables
+    (mine,) = remote.answers().values()
+    (theirs,) = others[0].answered(status.answers)
+    assert (mine.done, theirs.answer.done) == (True, True)
+
+
+def test_a_change_keeps_what_another_window_has_changed_meanwhile(
+    runs_dir: Path, scripted: Any
+) -> None:
+    acts = {
+        25: lambda c: RemoteControl(c.run).change({"gamma": 0.5}),
+        30: lambda c: c.tune(Tunables(tau=0.2)),
+    }
+    # This control has not heard of the other's change.
+    remote = Remote(runs_dir, acts)
+
+    def act(step: int) -> None:
+        if step == 21:
+            remote.control.note_applied(Tunables())
+        remote(step)
+
+    _, told = run(runs_dir, scripted(Script(on_step=act)))
+    last = told.all(Tuned)[-1].tunables
+    assert (last.tau, last.gamma) == (0.2, 0.5)
+
+
+def test_a_change_joins_the_one_that_this_process_has_requested_but_not_applied() -> None:
+    control = Control()
+    control.tune(Tunables(tau=0.2))
+    assert control.change({"gamma": 0.5}, Tunables()) == 2
+    assert control.take_requests().tunables == Tunables(tau=0.2, gamma=0.5)
+
+
+def test_a_paused_run_can_be_saved_changed_and_continued_from_outside(
+    runs_dir: Path, scripted: Any
+) -> None:
+    remote = Remote(runs_dir, {25: lambda c: c.pause()})
+    todo = [
+        lambda: remote.control.save(),
+        lambda: remote.control.change({"tau": 0.2}),
+        # Nothing comes of a second pause, so the next request is made together with it.
+        lambda: (remote.control.pause(), remote.control.resume()),
+    ]
+
+    def react(event: Any) -> None:
+        if isinstance(event, Progress) and event.phase is Phase.PAUSED and todo:
+            todo.pop(0)()
+
+    outcome, told = run(runs_dir, scripted(Script(on_step=remote)), react=react)
+    assert isinstance(outcome, Ended)
+    answers = remote.answers()
+    assert [answers[ticket].done for ticket in (1, 2, 3, 4, 5)] == [True] * 5
+    assert {each.env_steps for each in answers.values()} == {25}
+    assert told.all(Tuned)[0].env_steps == 25
+    assert (outcome.run / "checkpoints/step_000000025.safetensors").exists()
+
+
+def test_a_stop_from_outside_ends_the_run_at_its_step(runs_dir: Path, scripted: Any) -> None:
+    remote, outcome, _ = steered(runs_dir, scripted, {25: lambda c: c.stop()})
+    assert (outcome.stopped, outcome.env_steps) == ("user", 25)
+    assert remote.answers()[1].done
+    with pytest.raises(RequestError, match="is not running; it was stopped"):
+        remote.control.require_running()
+
+
+def test_a_save_from_outside_is_acknowledged_once_the_file_is_there(
+    runs_dir: Path, scripted: Any
+) -> None:
+    remote, outcome, _ = steered(runs_dir, scripted, {25: lambda c: c.save()})
+    assert remote.answers()[1] == Answer(
+        request=remote_name(outcome.run), done=True, env_steps=25, revision=0
+    )
+    assert (outcome.run / "checkpoints/step_000000025.safetensors").exists()
+
+
+def remote_name(path: Path) -> str:
+    status = Status.read(path)
+    assert status is not None
+    return status.answers[-1].request
+
+
+def test_a_change_that_does_not_fit_the_run_is_refused_with_a_sentence(
+    runs_dir: Path, scripted: Any
+) -> None:
+    act = {25: lambda c: c.change({"batch_size": 5000})}
+    remote, _, told = steered(runs_dir, scripted, act)
+    answer = remote.answers()[1]
+    assert not answer.done
+    assert "batch_size 5000 is larger than buffer_size 1000" in answer.message
+    assert told.all(Tuned) == []
+
+
+def test_a_value_out_of_range_is_refused_before_anything_is_written(
+    runs_dir: Path, scripted: Any
+) -> None:
+    outcome = finish(runs_dir)
+    control = RemoteControl(outcome.run)
+    with pytest.raises(RequestError, match="tau cannot be 2"):
+        control.change({"tau": 2})
+    with pytest.raises(RequestError, match="no live setting called 'seed'"):
+        control.change({"seed": 2})
+    assert list((outcome.run / "requests").iterdir()) == []
+
+
+def test_a_run_steered_from_outside_equals_one_that_repeats_its_journal(
+    runs_dir: Path, tmp_path: Path, scripted: Any
+) -> None:
+    acts = {
+        30: lambda c: c.change({"tau": 0.2, "exploration_noise": 0.4}),
+        45: lambda c: c.change({"tau": 0.3}),
+    }
+    _, outcome, _ = steered(runs_dir, scripted, acts, eval_interval=20, checkpoint_interval=25)
+    config, tunables = tiny(scripted(Script()), eval_interval=20, checkpoint_interval=25)
+    schedule = changes_of(RunDirectory.open(outcome.run).journal())
+    repeated = train(config, tunables, Control(), Told(), tmp_path / "repeated", schedule)
+    assert isinstance(repeated, Ended)
+    assert differences(outcome.run, repeated.run) == []
+
+
+def test_a_request_left_over_from_an_earlier_process_is_refused(
+    runs_dir: Path, scripted: Any
+) -> None:
+    _, outcome, _ = steered(runs_dir, scripted, {25: lambda c: c.stop()})
+    late = RemoteControl(outcome.run)
+    late.change({"tau": 0.9})
+    told = Told()
+    resume(outcome.run, Control(), told)
+    assert told.all(Tuned) == []
+    status = Status.read(outcome.run)
+    assert status is not None
+    (refused,) = late.answered(status.answers)
+    assert (refused.answer.done, refused.answer.env_steps) == (False, 25)
+    assert "interrupted" in refused.answer.message
+
+
+# The object that a run owns, alone ---------------------------------------------------------------
+
+
+@pytest.fixture
+def path(runs_dir: Path) -> Path:
+    """Return a run that has ended."""
+    return finish(runs_dir).run
+
+
+class Listener:
+    """A run that only reports."""
+
+    def __init__(self, path: Path) -> None:
+        self.told, self.control = Told(), Control()
+        config, self.tunables = tiny()
+        self.access = RemoteAccess(path, config, self.control, self.told)
+        self.access.report(
+            Started(
+                run=path,
+                config=config,
+                tunables=self.tunables,
+                env_steps=0,
+                device="cpu",
+                threads=1,
+                products="MKL",
+            )
+        )
+
+    def progress(self, env_steps: int = 1) -> None:
+        self.access.report(
+            Progress(
+                phase=Phase.LEARNING,
+                env_steps=env_steps,
+                updates=0,
+                episodes=0,
+                steps_per_s=1.0,
+                wall_s=1.0,
+                exploration_noise=0.1,
+                revision=0,
+                tunables=self.tunables,
+                training=None,  # type: ignore[arg-type]
+            )
+        )
+
+
+def test_requests_in_a_folder_that_others_may_write_to_are_ignored_with_one_warning(
+    path: Path,
+) -> None:
+    listener = Listener(path)
+    (path / "requests").chmod(0o777)
+    RemoteControl(path).stop()
+    for step in range(5):
+        listener.progress(step)
+    assert not listener.control.stopping
+    assert [w.message for w in listener.told.all(Warned)] == [
+        f"Requests in {path / 'requests'} are ignored: only the run's user may own it and write"
+        " to it."
+    ]
+    (path / "requests").chmod(0o700)
+    listener.progress()
+    assert listener.control.stopping
+
+
+def test_looking_costs_a_few_file_operations_a_second(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.remote.access.LOOK_S", 0.25)
+    monkeypatch.setattr("td3core.remote.access.STATUS_S", 1.0)
+    clock = [1000.0]
+    monkeypatch.setattr("td3core.remote.access.time.monotonic", lambda: clock[0])
+    listener = Listener(path)
+    counted = dict.fromkeys(("open", "listdir", "stat", "lstat", "rename", "replace", "fsync"), 0)
+
+    def counting(name: str, function: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            counted[name] += 1
+            return function(*args, **kwargs)
+
+        return call
+
+    for name in counted:
+        monkeypatch.setattr(os, name, counting(name, getattr(os, name)))
+    for tenth in range(1000):
+        clock[0] += 0.1
+        listener.progress(tenth)
+    assert 300 <= counted["listdir"] <= 405
+    # Once a second, at the next look.
+    assert 75 <= counted["rename"] + counted["replace"] <= 101
+    assert counted["fsync"] == 0
+    assert sum(counted.values()) <= 800
+
+
+def test_the_status_survives_a_folder_that_cannot_be_written(path: Path) -> None:
+    listener = Listener(path)
+    (path / "status.json").unlink()
+    (path / "status.json").mkdir()
+    listener.progress()
+    (path / "status.json").rmdir()
+    listener.progress(7)
+    status = Status.read(path)
+    assert status is not None
+    assert status.env_steps == 7
+
+
+def test_a_status_of_a_newer_version_or_with_damage_is_read_with_tolerance(path: Path) -> None:
+    Listener(path).progress()
+    found = json.loads((path / "status.json").read_text())
+    found["tunables"]["new_setting"] = 1
+    found["other"] = {}
+    (path / "status.json").write_text(json.dumps(found))
+    assert Status.read(path) is not None
+    for name in ("beat", "phase", "tunables", "answers", "env_steps"):
+        for wrong in (None, "x", -1, [1], {"tau": 9}, 1e400):
+            (path / "status.json").write_text(json.dumps(found | {name: wrong}))
+            assert Status.read(path) is None, (name, wrong)
