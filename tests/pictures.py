@@ -2,7 +2,8 @@
 
     python tests/pictures.py [FOLDER]
 
-takes about two minutes and writes light, dark, journal, resume and branch.png, each 1280 by 800.
+takes about two minutes and writes light, dark, journal, resume, branch and group.png, each 1280
+by 800.
 Nothing is staged: every curve comes from a training that went on meanwhile.
 """
 
@@ -25,8 +26,10 @@ from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
+from studio.experiments.panel import ManyRunsPanel  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
+from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
 
 ENV = "Pendulum-v1"
@@ -192,6 +195,34 @@ def branch(by: Photographer, run: Path) -> None:
     by.take("branch")
 
 
+def group(by: Photographer) -> None:
+    """Train a group of seeds, and let two runs wait."""
+    window = by.window
+    by.wear("light")
+    by.find("env_combo").setCurrentText(ENV)
+    by.find("steps_spin").setValue(3000)
+    by.find("field_eval_interval").setValue(500)
+    by.find("seeds_edit").setText("4")
+    by.click("train_button")
+    panel = window.panels.get(ManyRunsPanel)
+
+    def in_the_middle() -> bool:
+        states = [status.state for status in panel.model.statuses]
+        steps = [status.env_steps for status in panel.model.statuses]
+        return states.count(SeedState.FINISHED) >= 1 and 1500 < steps[-1] < 3000
+
+    by.until(in_the_middle)
+    by.click("queue_button")
+    by.find("env_combo").setCurrentText("BipedalWalker-v3")
+    by.find("seeds_edit").clear()
+    by.click("queue_button")
+    panel.table.run_wanted.emit(panel.model.statuses[0])
+    by.until(lambda: window.model.run == panel.model.statuses[0].run)
+    by.take("group")
+    window.many.stop_all()
+    by.until(lambda: not window.many.busy)
+
+
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "resources" / "pictures"
     app = QApplication([])
@@ -212,6 +243,7 @@ def main() -> None:
             run = train_and_tune(by)
             resume(by, killed)
             branch(by, run)
+            group(by)
         finally:
             window.save_and_close()
             by.idle()

@@ -5,7 +5,9 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QSlider, QWidget
 
-from studio.widgets.setting_fields import NumberBox, from_slider, make_editor, to_slider
+from studio.widgets.number_box import NumberBox
+from studio.widgets.setting_fields import make_editor
+from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
 
 LiveValue = bool | int | float | str

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from studio.replay.player import SPEEDS
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_icon_button, make_row
-from studio.widgets.setting_fields import set_text_margins
+from studio.widgets.number_box import WholeNumberBox
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -95,12 +95,9 @@ class PlaybackControls(QWidget):
 
 
 def _make_seed_box() -> QSpinBox:
-    box = QSpinBox()
+    box = WholeNumberBox(0, _LARGEST_SEED)
     tip = "Seed of the episodes. An evaluation with the same seed measures the same episodes."
     describe(box, "replay_seed_spin", "Seed", tip)
-    box.setRange(0, _LARGEST_SEED)
-    box.setKeyboardTracking(False)
     box.setMinimumWidth(56)
-    set_text_margins(box)
     box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     return box

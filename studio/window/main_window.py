@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
@@ -34,6 +36,7 @@ from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
+_STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -52,12 +55,12 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = self._looked_for_interrupted = False
+        self._closing = self._closing_sweep = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
         self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.model, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -90,6 +93,7 @@ class MainWindow(QMainWindow):
         self.replay = self.panels.get(ReplayPane)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
+        self.sweeps = self.panels.get(SweepPanel)
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
@@ -154,8 +158,12 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
+        self.sweeps.opened.connect(self.model.open)
+        self.sweeps.settings_chosen.connect(self._use_settings)
+        self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
-        actions.opened.connect(self.model.open)
+        for opened in (actions.opened, self.many.opened):
+            opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
@@ -226,6 +234,12 @@ class MainWindow(QMainWindow):
         else:
             self.show_runs()
 
+    @Slot(object)
+    def _use_settings(self, found: TrialSettings) -> None:
+        """Show the settings of a sweep's trial in the forms."""
+        self.setup.show_run(found.config, found.name)
+        self.live.show_tunables(found.tunables)
+
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
@@ -251,6 +265,11 @@ class MainWindow(QMainWindow):
 
     def _close_if_asked(self) -> None:
         if self._closing and not self.many.busy:
+            QTimer.singleShot(0, self.close)
+
+    @Slot()
+    def _close_after_sweep(self) -> None:
+        if self._closing_sweep:
             QTimer.singleShot(0, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
@@ -284,7 +303,10 @@ class MainWindow(QMainWindow):
                 self.many.stop_all()
             elif answer == "keep":
                 self.many.leave_all()
-        if self.many.busy:
+        if self.sweeps.busy and not self._closing_sweep and confirm(self, *_STOP_SWEEP):
+            self._closing_sweep = self.sweeps.busy
+            self.sweeps.stop()
+        if self.many.busy or self.sweeps.busy:
             event.ignore()
             return
         self.many.shutdown()
@@ -316,6 +338,8 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = True
+        self._closing = self._closing_sweep = True
         self.many.stop_all()
+        # Its runs save themselves when the sweep's process ends.
+        self.sweeps.shutdown()
         self.close()

@@ -12,7 +12,6 @@ from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory, read_history
-from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config.consent import Consent, LocatedModule
@@ -28,17 +27,18 @@ class ManyRuns(QObject):
     refused = Signal(str)
     beginning = Signal()
     panel_wanted = Signal()
+    opened = Signal(object)
+    """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
     def __init__(
         self,
         controller: RunController,
-        model: RunModel,
         consent: CodeConsent,
         runs_dir: Path,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._controller, self._model, self._runs_dir = controller, model, runs_dir
+        self._controller, self._runs_dir = controller, runs_dir
         self._consent = consent
         self.session = GroupSession(self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -105,7 +105,7 @@ class ManyRuns(QObject):
 
     def _on_read(self, history: RunHistory) -> None:
         if not self._controller.busy:
-            self._model.open(history)
+            self.opened.emit(history)
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:

@@ -16,6 +16,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.run_queue import RunQueue
+from studio.experiments.sweep_panel import SweepPanel
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -115,6 +116,15 @@ PANELS = (
         side="bottom",
         make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
         size=250,
+        tabbed=True,
+        hidden=True,
+    ),
+    PanelSpec(
+        name="sweeps",
+        title="Sweeps",
+        side="bottom",
+        make=lambda context: SweepPanel(context.runs_dir, context.theme),
+        size=290,
         tabbed=True,
         hidden=True,
     ),

@@ -68,7 +68,9 @@ def entry(window: MainWindow, title: str):
 
 
 def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -> None:
-    names = [f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs", "many")]
+    names = [
+        f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps")
+    ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
     assert [entry.text() for entry in window.docks.menu.actions()] == [
         "Setup",
@@ -77,6 +79,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Log",
         "Runs",
         "Group and queue",
+        "Sweeps",
     ]
 
 

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_duration
 from studio.live.panel import LivePanel
-from studio.widgets.setting_fields import NumberBox, from_slider, to_slider
+from studio.widgets.number_box import NumberBox
+from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.protocol.events import Tuned
 

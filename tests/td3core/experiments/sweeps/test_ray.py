@@ -1,7 +1,9 @@
 """Sweeps through Ray: two nodes of which one is killed, and nodes that share no folder."""
 
+import io
 import os
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from tests.td3core.helpers import tiny
 TEXT = """
 environment = "Pendulum-v1"
 trials = 2
-steps = 2400
+steps = 1600
 jobs = 2
 [settings]
 learning_starts = 200
@@ -63,13 +65,12 @@ def test_a_restarted_worker_asks_for_the_newest_files(tmp_path: Path) -> None:
 
 
 def test_packed_files_cannot_leave_their_folder(tmp_path: Path) -> None:
-    outside = tmp_path / "a"
-    outside.mkdir()
-    (outside / "file").write_text("x")
-    packed = pack(outside).replace(b"file", b"../f")
-    with pytest.raises((ValueError, OSError)):
-        unpack(packed, tmp_path / "b")
-    assert not (tmp_path / "f").exists()
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("../file"))
+    with pytest.raises(ValueError, match="does not belong"):
+        unpack(data.getvalue(), tmp_path / "run")
+    assert not (tmp_path / "file").exists()
 
 
 @pytest.fixture
@@ -111,8 +112,8 @@ def test_the_runs_of_a_lost_node_continue_on_another(
     for run in map(RunDirectory.open, runs):
         ending = run.ending()
         assert ending is not None
-        assert (ending.stopped, ending.env_steps) == ("finished", 2400)
-        assert [step for step, _ in run.evaluations()] == list(range(400, 2401, 400))
+        assert (ending.stopped, ending.env_steps) == ("finished", 1600)
+        assert [step for step, _ in run.evaluations()] == list(range(400, 1601, 400))
     resumed = [entry for run in runs for entry in RunDirectory.open(run).journal()]
     assert [entry["event"] for entry in resumed if entry.get("event") == "resume"] == ["resume"]
 

@@ -1,0 +1,364 @@
+"""The panel of sweeps: start, stop and continue one, see its trials, take their settings."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QSortFilterProxyModel, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QPushButton,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.experiments.sweep_plots import VIEWS, SweepPlots
+from studio.experiments.sweep_reader import (
+    SweepNews,
+    TrialSettings,
+    ask_to_stop,
+    name_of_file,
+    read_news,
+    read_settings,
+    write_example,
+)
+from studio.experiments.sweep_table import SORT, TrialTable
+from studio.formatting import format_duration
+from studio.session.history import read_history
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.cli_process import CliProcess
+from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel
+from td3core.experiments.sweeps.folder import SweepState, TrialState
+
+_LOOK_EVERY_MS = 1_000
+_FILES = "Sweep files (*.toml)"
+_NONE = "No sweep yet. Open a sweep file, or create one from the example."
+
+
+class SweepPanel(QWidget):
+    """The sweeps of a runs folder. A sweep runs in a process of its own."""
+
+    refused = Signal(str)
+    opened = Signal(object)
+    """The history of a trial's run, to be shown (:class:`~studio.session.history.RunHistory`)."""
+    settings_chosen = Signal(object)
+    """The settings of a trial (:class:`~studio.experiments.sweep_reader.TrialSettings`)."""
+    ended = Signal()
+    """The sweep that was started here has ended."""
+
+    def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sweep_panel")
+        self._runs_dir = runs_dir
+        self._state: SweepState | None = None
+        self._training = False
+        self._done_when_asked = -1
+        self._pending = ""
+        """A sweep that was just started; its folder may not be there yet."""
+        self._process, self._measure = CliProcess(self), CliProcess(self)
+        self._look, self._read = (BackgroundReader(n, self) for n in ("look-sweeps", "read-sweep"))
+        self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
+        self.table = TrialTable(theme, self)
+        self._proxy = QSortFilterProxyModel(self)
+        self._proxy.setSourceModel(self.table)
+        self._proxy.setSortRole(SORT)
+        self.plots = SweepPlots(theme)
+        self._make_controls()
+        self._lay_out()
+        self._connect()
+        self._show_what_is_possible()
+
+    def _make_controls(self) -> None:
+        self._sweeps = _combo("sweep_combo", "Sweep", "The sweep on show")
+        self._sweeps.setMinimumWidth(60)
+        self._views = _combo("sweep_view_combo", "View", "What the plots show")
+        self._views.addItems(VIEWS)
+        self._open = _button("open", "Open…", "Start or continue the sweep of a file")
+        self._new = _button("new", "New…", "Save the example to a file, and edit it")
+        self._continue = _button("continue", "Continue", "Continue this sweep")
+        self._stop = _button("stop", "Stop", "Save the runs of this sweep and stop it")
+        self._open_run = _button("open_run", "Open run", "Show the run of this trial")
+        self._use = _button("use", "Use these settings", "Copy this trial's settings to Setup")
+        self._status = ElidedLabel()
+        self._status.setObjectName("sweep_status")
+        self._status.setProperty("role", "muted")
+        self.view = QTableView()
+        self.view.setObjectName("sweep_trials")
+        self.view.setAccessibleName("Trials")
+        self.view.setModel(self._proxy)
+        self.view.setSortingEnabled(True)
+        self.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+        self.view.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+        self.view.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.view.verticalHeader().hide()
+        self.view.setShowGrid(False)
+
+    def _lay_out(self) -> None:
+        above, below = QHBoxLayout(), QHBoxLayout()
+        for row in (above, below):
+            row.setSpacing(4)
+        above.addWidget(self._sweeps, 1)
+        for widget in (self._open, self._new, self._continue, self._stop, self._views):
+            above.addWidget(widget)
+        below.addWidget(self._status, 1)
+        for widget in (self._open_run, self._use):
+            below.addWidget(widget)
+        parts = QSplitter(Qt.Orientation.Horizontal)
+        parts.addWidget(self.view)
+        parts.addWidget(self.plots)
+        parts.setSizes([500, 500])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 8)
+        layout.setSpacing(6)
+        layout.addLayout(above)
+        layout.addLayout(below)
+        layout.addWidget(parts, 1)
+
+    def _connect(self) -> None:
+        self._open.clicked.connect(self._choose_file)
+        self._new.clicked.connect(self._make_file)
+        self._continue.clicked.connect(lambda: self._run(["resume", self.name], self.name))
+        self._stop.clicked.connect(self.stop)
+        self._open_run.clicked.connect(self._open_chosen)
+        self._use.clicked.connect(self._use_chosen)
+        self._views.currentTextChanged.connect(self._on_view)
+        self._sweeps.currentTextChanged.connect(self._on_sweep)
+        self.view.doubleClicked.connect(self._open_chosen)
+        self.view.selectionModel().selectionChanged.connect(self._show_what_is_possible)
+        self._timer.timeout.connect(self.look)
+        self._look.refused.connect(self.refused)
+        self._read.refused.connect(self.refused)
+        self._process.refused.connect(self._on_refused)
+        self._process.not_started.connect(self._on_refused)
+        self._process.answered.connect(self._on_ended)
+        self._measure.answered.connect(self._on_measured)
+
+    # The window ---------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """True while a sweep that was started here is running."""
+        return self._process.busy
+
+    @property
+    def name(self) -> str:
+        """The sweep on show; empty without one."""
+        return self._sweeps.currentText()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self.table.set_theme(theme)
+        self.plots.set_theme(theme)
+
+    def set_busy(self, busy: bool) -> None:
+        """Take whether a run is training in this window: none can be opened meanwhile."""
+        self._training = busy
+        self._show_what_is_possible()
+
+    def shutdown(self) -> None:
+        """End the processes and stop reading; the runs of a sweep save themselves."""
+        self._timer.stop()
+        self._process.cancel()
+        self._measure.cancel()
+        self._look.stop()
+        self._read.stop()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Look for sweeps as long as the panel is visible."""
+        super().showEvent(event)
+        self._timer.start()
+        self.look()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Stop looking for sweeps."""
+        super().hideEvent(event)
+        if not self.busy:
+            self._timer.stop()
+
+    # Starting and stopping ----------------------------------------------------------------------
+
+    def start(self, file: Path) -> None:
+        """Start or continue the sweep that a file describes."""
+        self._read.read(lambda _: name_of_file(file), lambda name: self._run([str(file)], name))
+
+    def _run(self, words: list[str], name: str) -> None:
+        self._pending = name
+        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
+        self._status.setText("Starting…")
+        self._timer.start()
+        self._show_what_is_possible()
+
+    @Slot()
+    def stop(self) -> None:
+        """Ask the sweep on show, or the one that was started here, to save and stop."""
+        name = (self._pending if self.busy else "") or self.name
+        self._status.setText("Stopping…")
+        self._read.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
+
+    @Slot()
+    def _choose_file(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, "Open sweep file", "", _FILES)
+        if path:
+            self.start(Path(path))
+
+    @Slot()
+    def _make_file(self) -> None:
+        path, _ = QFileDialog.getSaveFileName(self, "New sweep file", "my_sweep.toml", _FILES)
+        if path:
+            self._read.read(lambda _: write_example(Path(path)), self._edit)
+
+    def _edit(self, path: Path) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+        self._status.setText(f"Edit {path.name}, save it, and open it here.")
+
+    @Slot(str)
+    def _on_refused(self, sentence: str) -> None:
+        self.refused.emit(sentence)
+        self._on_ended()
+
+    @Slot()
+    def _on_ended(self) -> None:
+        self.look()
+        self._show_what_is_possible()
+        self.ended.emit()
+
+    # Showing ------------------------------------------------------------------------------------
+
+    @Slot()
+    def look(self) -> None:
+        """Read in the background which sweeps there are, and how the one on show stands."""
+        if not self._look.busy:
+            name = self._pending or self.name
+            self._look.read(lambda _: read_news(self._runs_dir, name), self._show_news)
+
+    def _show_news(self, news: SweepNews) -> None:
+        known = [self._sweeps.itemText(i) for i in range(self._sweeps.count())]
+        wanted = self._pending if self._pending in news.names else self.name
+        if list(news.names) != known or wanted != self.name:
+            blocked = self._sweeps.blockSignals(True)
+            self._sweeps.clear()
+            self._sweeps.addItems(list(news.names))
+            self._sweeps.setCurrentIndex(max(self._sweeps.findText(wanted), 0))
+            self._sweeps.blockSignals(blocked)
+        if self._pending in news.names and not self.busy:
+            self._pending = ""
+        if news.state is None and self.name and self.name != wanted:
+            self.look()
+        self._show_state(news.state)
+
+    def _show_state(self, state: SweepState | None) -> None:
+        fresh = state is not None and (self._state is None or state.name != self._state.name)
+        self._state = state
+        self.table.show_state(state)
+        self.plots.show_state(state)
+        if fresh:
+            self.view.resizeColumnsToContents()
+            self._done_when_asked = -1
+            self.plots.show_importance({})
+        self._status.setText(_words(state) if state else _NONE if not self.name else "")
+        self._ask_importance()
+        self._show_what_is_possible()
+
+    @Slot(str)
+    def _on_view(self, name: str) -> None:
+        self.plots.show_view(name)
+        self._ask_importance()
+
+    @Slot()
+    def _on_sweep(self) -> None:
+        self._pending = ""
+        self._show_state(None)
+        self._look.cancel()
+        self.look()
+
+    def _ask_importance(self) -> None:
+        """Compute the importance in a process of its own, when there are new trials."""
+        done = self._state.count("done") if self._state else 0
+        wanted = self._views.currentText() == VIEWS[3] and self.name
+        if wanted and done != self._done_when_asked and not self._measure.busy:
+            self._done_when_asked = done
+            words = ["show", self.name, "--runs-dir", str(self._runs_dir), "--json"]
+            self._measure.run(["sweep", *words])
+
+    @Slot(object)
+    def _on_measured(self, answer: dict[str, object]) -> None:
+        found = answer.get("importance")
+        if isinstance(found, dict) and answer.get("name") == self.name:
+            self.plots.show_importance(found)
+
+    @Slot()
+    def _show_what_is_possible(self) -> None:
+        running = bool(self._state and self._state.running)
+        trial = self._chosen()
+        usable = trial is not None and bool(trial.runs) and trial.env_steps > 0
+        self._open.setEnabled(not self.busy)
+        self._continue.setEnabled(bool(self.name) and not running and not self.busy)
+        self._stop.setEnabled(running)
+        self._open_run.setEnabled(usable and not self._training)
+        self._use.setEnabled(usable and not self._training)
+
+    # One trial ----------------------------------------------------------------------------------
+
+    def _chosen(self) -> TrialState | None:
+        rows = self.view.selectionModel().selectedRows()
+        if not rows:
+            return None
+        row = self._proxy.mapToSource(rows[0]).row()
+        return self.table.trials[row] if row < len(self.table.trials) else None
+
+    def choose(self, number: int) -> None:
+        """Select the row of a trial."""
+        numbers = [each.number for each in self.table.trials]
+        index = self.table.index(numbers.index(number), 0, QModelIndex())
+        self.view.selectRow(self._proxy.mapFromSource(index).row())
+
+    @Slot()
+    def _open_chosen(self) -> None:
+        trial = self._chosen()
+        if trial is not None and self._open_run.isEnabled():
+            run = self._runs_dir / trial.runs[0]
+            self._read.read(partial(read_history, run), self.opened.emit)
+
+    @Slot()
+    def _use_chosen(self) -> None:
+        trial = self._chosen()
+        if trial is not None:
+            run = self._runs_dir / trial.runs[0]
+
+            def hand_over(found: TrialSettings) -> None:
+                self.settings_chosen.emit(found)
+
+            self._read.read(lambda _: read_settings(run), hand_over)
+
+
+def _words(state: SweepState) -> str:
+    counts = [f"{state.count(n)} {n}" for n in ("running", "done", "pruned", "failed")]
+    words = [f"{state.environment}, {state.wanted} trials", *counts]
+    if state.best is not None and state.best.value is not None:
+        words.append(f"best {state.best.value:.2f} in trial {state.best.number}")
+    if state.running and state.time_left_s is not None:
+        words.append(f"{format_duration(state.time_left_s)} left")
+    elif not state.running and state.message:
+        words.append(state.message)
+    return " · ".join(word for word in words if not word.startswith("0 "))
+
+
+def _combo(name: str, label: str, tip: str) -> QComboBox:
+    combo = QComboBox()
+    combo.setObjectName(name)
+    combo.setAccessibleName(label)
+    combo.setToolTip(tip)
+    return combo
+
+
+def _button(name: str, text: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(f"sweep_{name}_button")
+    button.setAccessibleName(text)
+    button.setToolTip(tip)
+    return button

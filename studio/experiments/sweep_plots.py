@@ -1,0 +1,211 @@
+"""Pictures of a sweep: best so far, parallel coordinates, slices, importance."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.experiments.sweep_table import shown
+from studio.theme.theme import Theme
+from td3core.experiments.sweeps.folder import SweepState, TrialState
+
+VIEWS = ("Best so far", "Parallel coordinates", "Slices", "Importance")
+_MOST_LINES = 500
+_SHADES = 8
+"""Lines of one shade are one item: a thousand items would be slow."""
+_SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
+
+
+class SweepPlots(QWidget):
+    """Draws one view of a sweep at a time."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._view = theme, VIEWS[0]
+        self._state: SweepState | None = None
+        self._importance: Mapping[str, float] = {}
+        self.area = pg.GraphicsLayoutWidget()
+        self.area.setObjectName("sweep_plots")
+        self.area.setAccessibleName("Plots of the sweep")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.area)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        self.area.setBackground(theme.panel)
+        self.draw()
+
+    def show_view(self, name: str) -> None:
+        """Switch to one of :data:`VIEWS`."""
+        self._view = name
+        self.draw()
+
+    def show_state(self, state: SweepState | None) -> None:
+        """Draw the trials of a sweep."""
+        if state != self._state:
+            self._state = state
+            self.draw()
+
+    def show_importance(self, importance: Mapping[str, float]) -> None:
+        """Draw how much each setting matters."""
+        self._importance = importance
+        if self._view == VIEWS[3]:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw the view anew."""
+        self.area.clear()
+        drawn = [t for t in self._trials() if t.value is not None and t.state in ("done", "pruned")]
+        if self._state is None or not drawn:
+            self._say("Shown after the first trial.")
+        elif self._view == VIEWS[0]:
+            self._draw_best([each for each in drawn if each.state == "done"])
+        elif self._view == VIEWS[1]:
+            self._draw_parallel(drawn[-_MOST_LINES:])
+        elif self._view == VIEWS[2]:
+            self._draw_slices(drawn)
+        else:
+            self._draw_importance()
+
+    def _trials(self) -> tuple[TrialState, ...]:
+        return self._state.trials if self._state else ()
+
+    def _say(self, text: str) -> None:
+        self.area.addLabel(text, color=self._theme.muted)
+
+    def _plot(self, **place: Any) -> pg.PlotItem:
+        plot = self.area.addPlot(**place)
+        plot.hideButtons()
+        plot.setMenuEnabled(False)
+        for name in ("left", "bottom"):
+            plot.getAxis(name).setPen(self._theme.border)
+            plot.getAxis(name).setTextPen(self._theme.muted)
+            plot.getAxis(name).enableAutoSIPrefix(False)
+        return plot
+
+    # Views --------------------------------------------------------------------------------------
+
+    def _draw_best(self, trials: Sequence[TrialState]) -> None:
+        if not trials:
+            self._say("Shown after the first completed trial.")
+            return
+        plot = self._plot()
+        numbers = np.array([each.number for each in trials], dtype=float)
+        values = np.array([each.value for each in trials], dtype=float)
+        plot.plot(numbers, values, symbolBrush=self._theme.curve_raw, **_SYMBOL)
+        best = np.maximum.accumulate(values)
+        edges = np.append(numbers, numbers[-1] + 1)
+        plot.plot(edges, best, stepMode="center", pen=self._theme.curve_1)
+        plot.setLabel("bottom", "trial", color=self._theme.muted)
+        # Trials are whole numbers.
+        plot.getAxis("bottom").setTickSpacing(levels=[(max(1, len(self._trials()) // 6), 0)])
+        assert self._state is not None
+        plot.setLabel("left", self._state.objective, color=self._theme.muted)
+
+    def _draw_parallel(self, trials: Sequence[TrialState]) -> None:
+        assert self._state is not None
+        space, plot = self._state.space, self._plot()
+        names = list(space)
+        values = np.array([each.value for each in trials], dtype=float)
+        heights = np.array([[_place(space[n], t.settings.get(n)) for n in names] for t in trials])
+        ranks = _scaled(values)
+        heights = np.column_stack([heights, ranks])
+        shades = np.minimum((ranks * _SHADES).astype(int), _SHADES - 1)
+        columns = np.arange(heights.shape[1], dtype=float)
+        for shade in range(_SHADES):
+            rows = heights[shades == shade]
+            if len(rows):
+                x = np.tile(np.append(columns, np.nan), len(rows))
+                y = np.column_stack([rows, np.full(len(rows), np.nan)]).ravel()
+                part = 0.15 + 0.85 * shade / (_SHADES - 1)
+                colour = self._theme.on_panel(QColor(self._theme.curve_1), part)
+                plot.plot(x, y, pen=colour, connect="finite")
+        ticks = [*enumerate(names), (len(names), self._state.objective)]
+        plot.getAxis("bottom").setTicks([ticks])
+        plot.hideAxis("left")
+        self._label_ends(plot, [_ends(space[name]) for name in names], values)
+        plot.setXRange(-0.3, len(names) + 0.3)
+        plot.setYRange(-0.12, 1.12)
+
+    def _label_ends(self, plot: pg.PlotItem, ends: Sequence[tuple[str, str]], values: Any) -> None:
+        last = (f"{values.min():.4g}", f"{values.max():.4g}")
+        for column, (low, high) in enumerate([*ends, last]):
+            line = pg.PlotDataItem([column, column], [0.0, 1.0], pen=self._theme.border)
+            plot.addItem(line)
+            for text, height, anchor in ((low, 0.0, (0.5, 0)), (high, 1.0, (0.5, 1))):
+                label = pg.TextItem(text, color=self._theme.muted, anchor=anchor)
+                label.setPos(column, height)
+                plot.addItem(label)
+
+    def _draw_slices(self, trials: Sequence[TrialState]) -> None:
+        assert self._state is not None
+        names = list(self._state.space)
+        columns = min(len(names), 4)
+        values = [each.value for each in trials]
+        for index, name in enumerate(names):
+            plot = self._plot(row=index // columns, col=index % columns)
+            about = self._state.space[name]
+            found = [each.settings.get(name) for each in trials]
+            x = [_place(about, each) for each in found]
+            plot.plot(x, values, symbolBrush=self._theme.curve_1, **_SYMBOL)
+            plot.setLabel("bottom", name, color=self._theme.muted)
+            plot.getAxis("bottom").setTicks([_marks(about)])
+
+    def _draw_importance(self) -> None:
+        if not self._importance:
+            self._say("Shown after four completed trials.")
+            return
+        plot = self._plot()
+        names = list(self._importance)[::-1]
+        shares = [self._importance[name] for name in names]
+        bars = pg.BarGraphItem(
+            x0=0, y=range(len(names)), height=0.6, width=shares, brush=self._theme.curve_1, pen=None
+        )
+        plot.addItem(bars)
+        plot.getAxis("left").setTicks([list(enumerate(names))])
+        plot.setLabel("bottom", "importance (PED-ANOVA)", color=self._theme.muted)
+
+
+def _number(about: Mapping[str, Any], value: Any) -> float:
+    """Return the place of a value on the axis of its setting; of a choice its number."""
+    if "choices" in about:
+        return float(about["choices"].index(value)) if value in about["choices"] else math.nan
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _place(about: Mapping[str, Any], value: Any) -> float:
+    """Return where a value lies between the ends of its range, from 0 to 1."""
+    number = _number(about, value)
+    if "choices" in about:
+        return number / max(len(about["choices"]) - 1, 1)
+    low, high = float(about["low"]), float(about["high"])
+    if about["log"]:
+        number, low, high = math.log(number), math.log(low), math.log(high)
+    return (number - low) / (high - low)
+
+
+def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
+    if "choices" in about:
+        return shown(about["choices"][0]), shown(about["choices"][-1])
+    return shown(about["low"]), shown(about["high"])
+
+
+def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """Return (place, text) of a few values of a setting: its ends and one between, or choices."""
+    if "choices" in about:
+        return [(_place(about, each), shown(each)) for each in about["choices"]]
+    low, high = about["low"], about["high"]
+    middle = math.sqrt(low * high) if about["log"] else (low + high) / 2
+    return [(place, f"{each:.2g}") for place, each in ((0.0, low), (0.5, middle), (1.0, high))]
+
+
+def _scaled(values: Any) -> Any:
+    width = values.max() - values.min()
+    return (values - values.min()) / width if width else np.ones_like(values)

@@ -1,0 +1,86 @@
+"""Reads sweeps from disk; everything here runs in the background."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from td3core.config import RunConfig, Tunables
+from td3core.errors import RequestError
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
+from td3core.runs.directory import RunDirectory
+from td3core.system.files import write_atomically
+from td3core.system.regular_files import read_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepNews:
+    """The sweeps of a runs folder, and the state of the one on show."""
+
+    names: tuple[str, ...]
+    state: SweepState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSettings:
+    """The settings of a trial's run."""
+
+    name: str
+    config: RunConfig
+    tunables: Tunables
+
+
+def read_news(runs_dir: Path, name: str) -> SweepNews:
+    """Return the sweeps there are, and the state of one of them."""
+    names = tuple(sweep_names(runs_dir))
+    state = SweepFolder(runs_dir, name).read_state() if name in names else None
+    return SweepNews(names=names, state=state)
+
+
+def name_of_file(path: Path) -> str:
+    """Return the name of the sweep that a file describes.
+
+    Raises:
+        RequestError: the file is refused.
+    """
+    try:
+        return parse(read_text(path), path.stem).name
+    except (OSError, UnicodeDecodeError) as problem:
+        raise RequestError(
+            "{path} cannot be read: {reason}.", path=str(path), reason=problem
+        ) from problem
+
+
+def write_example(path: Path) -> Path:
+    """Write the bundled example to a file and return it.
+
+    Raises:
+        RequestError: it cannot be written.
+    """
+    text = (files("resources") / "sweeps" / "pendulum.toml").read_text("utf-8")
+    try:
+        write_atomically(path, text.encode())
+    except OSError as problem:
+        raise RequestError(
+            "{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror
+        ) from problem
+    return path
+
+
+def read_settings(run: Path) -> TrialSettings:
+    """Return the settings of a run.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    found = RunDirectory.open(run)
+    return TrialSettings(name=run.name, config=found.config, tunables=found.first_tunables)
+
+
+def ask_to_stop(runs_dir: Path, name: str) -> None:
+    """Ask a sweep to save its runs and stop.
+
+    Raises:
+        RequestError: it is not running.
+    """
+    SweepFolder(runs_dir, name).ask_to_stop()

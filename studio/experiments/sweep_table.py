@@ -1,0 +1,112 @@
+"""The trials of a sweep as a table."""
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from studio.theme.theme import Theme
+from td3core.experiments.sweeps.folder import SweepState, TrialState
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+_FIRST = ("Trial", "State", "Value")
+SORT = Qt.ItemDataRole.UserRole
+_LOWEST = float("-inf")
+
+
+def shown(value: Any) -> str:
+    """Return a value of a setting as text."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class TrialTable(QAbstractTableModel):
+    """One row for each trial: number, state, objective, and its values of the search space."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.trials: tuple[TrialState, ...] = ()
+        self._names: tuple[str, ...] = ()
+        self._best: int | None = None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        if self.trials:
+            last = self.index(len(self.trials) - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+
+    def show_state(self, state: SweepState | None) -> None:
+        """Show the trials of a sweep; rows of the same sweep stay where they are."""
+        trials = state.trials if state else ()
+        names = tuple(state.space) if state else ()
+        self._best = state.best.number if state and state.best else None
+        if names != self._names or len(trials) < len(self.trials):
+            self.beginResetModel()
+            self.trials, self._names = trials, names
+            self.endResetModel()
+            return
+        count = len(self.trials)
+        if len(trials) > count:
+            self.beginInsertRows(QModelIndex(), count, len(trials) - 1)
+            self.trials = trials
+            self.endInsertRows()
+        self.trials = trials
+        if count:
+            self.dataChanged.emit(self.index(0, 0), self.index(count - 1, self.columnCount() - 1))
+
+    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+        """Return the number of trials."""
+        return 0 if parent.isValid() else len(self.trials)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(_FIRST) + len(self._names)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the heading of a column."""
+        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (*_FIRST, *self._names)[section]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return text, order, colour or tooltip of a cell."""
+        if not index.isValid():
+            return None
+        trial, column = self.trials[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(trial, column)
+        if role == SORT:
+            return self._order(trial, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column != 1:
+            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return trial.reason or None
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour(trial)
+        return None
+
+    def _text(self, trial: TrialState, column: int) -> str:
+        if column >= len(_FIRST):
+            return shown(trial.settings.get(self._names[column - len(_FIRST)], ""))
+        value = "" if trial.value is None else f"{trial.value:.2f}"
+        state = f"{trial.state}, best" if trial.number == self._best else trial.state
+        return (str(trial.number), state, value)[column]
+
+    def _order(self, trial: TrialState, column: int) -> Any:
+        if column >= len(_FIRST):
+            found = trial.settings.get(self._names[column - len(_FIRST)], "")
+            return found if isinstance(found, int | float) else shown(found)
+        value = _LOWEST if trial.value is None else trial.value
+        return (trial.number, trial.state, value)[column]
+
+    def _colour(self, trial: TrialState) -> QColor | None:
+        if trial.number == self._best:
+            return QColor(self._theme.good)
+        named = {"failed": self._theme.bad, "pruned": self._theme.muted}
+        return QColor(named[trial.state]) if trial.state in named else None

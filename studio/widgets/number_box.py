@@ -1,0 +1,212 @@
+"""Number fields that take any usual notation and never silently change what was typed."""
+
+from PySide6.QtCore import QEvent, QLocale, QPoint
+from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QToolTip, QWidget
+
+from studio.widgets.number_text import read_number
+from studio.widgets.slider_scale import from_slider, to_slider
+from td3core.config.spec import Spec
+from td3core.errors import RequestError
+
+_LARGEST = 2**31 - 1
+_TEXT_MARGIN = 4
+"""Pixels."""
+
+
+class _Entry:
+    """What was typed into a box, as long as it is no allowed value."""
+
+    def __init__(self, box: "QDoubleSpinBox | QSpinBox", *, whole: bool) -> None:
+        self._box, self._whole = box, whole
+        self.text = self.reason = ""
+
+    def interpret(self, text: str) -> float:
+        """Return the number that was entered, or mark the text and return the present value."""
+        try:
+            value = self._read(text)
+        except ValueError as problem:
+            self._mark(text, str(problem))
+            return self._box.value()
+        self._mark("", "")
+        return value
+
+    def forget(self) -> None:
+        """Show the value again: another one was set."""
+        self._mark("", "")
+
+    def require_none(self) -> None:
+        """Refuse a box whose text is no allowed value.
+
+        Raises:
+            RequestError: with the reason.
+        """
+        if self.reason:
+            label = self._box.accessibleName() or "Number"
+            raise RequestError(
+                "{label}: {text} is {reason}.",
+                label=label,
+                text=self.text or "(empty)",
+                reason=self.reason,
+            )
+
+    def _read(self, text: str) -> float:
+        special = self._box.specialValueText()
+        if special and text.strip() == special:
+            return self._box.minimum()
+        value = read_number(text, whole=self._whole)
+        low, high = self._box.minimum(), self._box.maximum()
+        if value < low:
+            raise ValueError(f"below the smallest allowed value, {_plain(low)}")
+        if value > high:
+            raise ValueError(f"above the largest allowed value, {_plain(high)}")
+        return value
+
+    def _mark(self, text: str, reason: str) -> None:
+        if (text, reason) == (self.text, self.reason):
+            return
+        self.text, self.reason = text, reason
+        mark_problem(self._box, f"{text or 'An empty field'} is {reason}." if reason else "")
+
+
+def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
+    """Return whether this is Ctrl+Z in a box where nothing is being typed: it is the window's."""
+    return (
+        event.type() == QEvent.Type.ShortcutOverride
+        and isinstance(event, QKeyEvent)
+        and event.matches(QKeySequence.StandardKey.Undo)
+        and bool(box.lineEdit().text() == shown)
+    )
+
+
+class NumberBox(QDoubleSpinBox):
+    """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well."""
+
+    def __init__(self, spec: Spec, *, whole: bool) -> None:
+        super().__init__()
+        self._whole, self._spec = whole, spec
+        self._entry = _Entry(self, whole=whole)
+        # Qt rounds to this many decimals on every change; a learning rate of 1e-6 must survive.
+        self.setDecimals(0 if whole else 10)
+        self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
+        self.setKeyboardTracking(False)
+        self.setLocale(QLocale.c())
+        set_text_margins(self)
+
+    def entered(self) -> float:
+        """Return the number on show.
+
+        Raises:
+            RequestError: the text on show is no allowed value.
+        """
+        self._entry.require_none()
+        return self.value()
+
+    def event(self, event: QEvent) -> bool:
+        """Leave Ctrl+Z to the window, unless the user is typing."""
+        if _leaves_undo(self, event, self.textFromValue(self.value())):
+            event.ignore()
+            return False
+        return bool(super().event(event))
+
+    def textFromValue(self, value: float) -> str:  # noqa: N802
+        """Format a number with as few digits as needed; wrong text stays as it was typed."""
+        if self._entry.reason:
+            return self._entry.text
+        return f"{value:.0f}" if self._whole else f"{value:.6g}"
+
+    def valueFromText(self, text: str) -> float:  # noqa: N802
+        """Parse what was entered, or mark it and keep the value."""
+        return self._entry.interpret(text)
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """Let everything be typed; it is read once it has been entered."""
+        return QValidator.State.Acceptable, text, position
+
+    def setValue(self, value: float) -> None:  # noqa: N802
+        """Show a value, also in place of wrong text."""
+        self._entry.forget()
+        super().setValue(value)
+        self._show_value(value)
+
+    def stepBy(self, steps: int) -> None:  # noqa: N802
+        """Step by one for whole numbers, else by a hundredth of the slider."""
+        if self._whole:
+            self.setValue(self.value() + steps)
+            return
+        position = to_slider(self._spec, self.value(), 100)
+        at = min(max(position + steps, 0), 100)
+        self.setValue(from_slider(self._spec, at, 100))
+
+    def _show_value(self, _: float) -> None:
+        # Setting the value it has already would leave wrong text on show.
+        self.lineEdit().setText(self.textFromValue(self.value()))
+
+
+class WholeNumberBox(QSpinBox):
+    """A box for whole numbers, with groups of thousands and a word for zero."""
+
+    def __init__(self, low: float, high: float, zero: str = "") -> None:
+        super().__init__()
+        self._entry = _Entry(self, whole=True)
+        set_text_margins(self)
+        self.setRange(int(low), int(min(high, _LARGEST)))
+        self.setKeyboardTracking(False)
+        self.setGroupSeparatorShown(True)
+        self.setSpecialValueText(zero)
+        self.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
+
+    def entered(self) -> int:
+        """Return the number on show.
+
+        Raises:
+            RequestError: the text on show is no allowed value.
+        """
+        self._entry.require_none()
+        return self.value()
+
+    def textFromValue(self, value: int) -> str:  # noqa: N802
+        """Format a number; wrong text stays as it was typed."""
+        return self._entry.text if self._entry.reason else f"{value:,}"
+
+    def valueFromText(self, text: str) -> int:  # noqa: N802
+        """Parse what was entered, or mark it and keep the value."""
+        return int(self._entry.interpret(text))
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """Let everything be typed; it is read once it has been entered."""
+        return QValidator.State.Acceptable, text, position
+
+    def setValue(self, value: int) -> None:  # noqa: N802
+        """Show a value, also in place of wrong text."""
+        had_problem = bool(self._entry.reason)
+        self._entry.forget()
+        super().setValue(min(int(value), _LARGEST))
+        if had_problem:
+            special = self.specialValueText()
+            at_zero = bool(special) and self.value() == self.minimum()
+            self.lineEdit().setText(special if at_zero else self.textFromValue(self.value()))
+
+    def stepBy(self, steps: int) -> None:  # noqa: N802
+        """Step from the value, also where wrong text is on show."""
+        self._entry.forget()
+        super().stepBy(steps)
+
+
+def mark_problem(field: QWidget, sentence: str) -> None:
+    """Mark a field as wrong and show why below it; an empty sentence removes the mark."""
+    field.setProperty("invalid", bool(sentence))
+    field.style().unpolish(field)
+    field.style().polish(field)
+    field.setAccessibleDescription(sentence)
+    if sentence and field.isVisible():
+        QToolTip.showText(field.mapToGlobal(QPoint(0, field.height())), sentence, field)
+
+
+def set_text_margins(box: QAbstractSpinBox) -> None:
+    """Give a number the left margin of other fields, which a style sheet cannot."""
+    box.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:g}"

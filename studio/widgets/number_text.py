@@ -1,0 +1,31 @@
+"""Reads numbers as people write them."""
+
+import re
+
+_SPACES = str.maketrans("", "", "_'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE} ")
+_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_SEVERAL_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3}){2,}(\.\d*)?")
+
+
+def read_number(text: str, *, whole: bool) -> float:
+    """Read 1000000, 1e6, 1 000 000, 1,000,000, 0.01 or 0,01.
+
+    A single comma separates thousands in a whole number (24,000) and decimals in any other (0,01).
+
+    Raises:
+        ValueError: with a short reason, such as "not a number".
+    """
+    plain = text.strip().replace("\N{MINUS SIGN}", "-").translate(_SPACES)
+    if _SEVERAL_GROUPS.fullmatch(plain) or (whole and _GROUPS.fullmatch(plain)):
+        plain = plain.replace(",", "")
+    elif plain.count(",") == 1 and "." not in plain and not whole:
+        plain = plain.replace(",", ".")
+    try:
+        value = float(plain)
+    except ValueError:
+        raise ValueError("not a number") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError("not a number")
+    if whole and value != int(value):
+        raise ValueError("not a whole number")
+    return value

@@ -1,0 +1,34 @@
+"""Where the value of a setting is on its slider."""
+
+import math
+
+from td3core.config.spec import Spec
+
+
+def to_slider(spec: Spec, value: float, ticks: int) -> int:
+    """Return the slider position, 0 to ``ticks``, of a value."""
+    low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
+    share = (_stretched(spec, value) - low) / (high - low)
+    return round(min(max(share, 0.0), 1.0) * ticks)
+
+
+def from_slider(spec: Spec, position: int, ticks: int) -> float:
+    """Return the value at a slider position, rounded to about a thousandth of the range."""
+    if position in (0, ticks):
+        return float(spec.slider_range[bool(position)])
+    low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
+    at = low + (high - low) * position / ticks
+    if spec.scale == "log":
+        return float(f"{10**at:.3g}")
+    if spec.scale == "complement":
+        return 1.0 - float(f"{10**-at:.3g}")
+    return round(at, 3 - math.floor(math.log10(high - low)))
+
+
+def _stretched(spec: Spec, value: float) -> float:
+    """Map a value to the scale on which the slider is linear."""
+    if spec.scale == "log":
+        return math.log10(max(value, spec.slider_range[0]))
+    if spec.scale == "complement":
+        return -math.log10(max(1.0 - value, 1.0 - spec.slider_range[1]))
+    return value

@@ -1,0 +1,182 @@
+"""The panel of sweeps: it shows, starts, stops and continues them, and hands settings over."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from studio.experiments.sweep_plots import VIEWS
+from studio.window.main_window import MainWindow
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.runs.directory import RunDirectory
+from td3core.system.files import make_folder
+from tests.studio.disk_guard import DiskGuard
+from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct
+
+PATIENCE_MS = 60_000
+SMALL = """
+name = "small"
+environment = "Pendulum-v1"
+trials = 30
+steps = 800
+jobs = 1
+[settings]
+learning_starts = 200
+eval_interval = 400
+eval_episodes = 1
+batch_size = 32
+actor_hidden = [8]
+critic_hidden = [8]
+[space]
+tau = { low = 0.001, high = 0.1, log = true }
+"""
+
+Find = Callable[[str], QWidget]
+
+
+def rising(run: RunDirectory) -> Sequence[float]:
+    return [-1.0, -abs(run.first_tunables.tau - 0.3)]
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> SweepState:
+    """Conduct a sweep of three trials in the window's runs folder."""
+    state, _ = conduct(tmp_path / "runs", ScriptedExecutor(rising), trials=3)
+    return state
+
+
+@pytest.fixture
+def shown(qtbot, swept: SweepState, window: MainWindow) -> MainWindow:
+    """Open the panel on that sweep."""
+    window.docks.open("sweeps")
+    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
+    return window
+
+
+def texts(window: MainWindow, row: int) -> list[str]:
+    table = window.sweeps.table
+    return [str(table.index(row, column).data()) for column in range(table.columnCount())]
+
+
+def test_the_panel_shows_the_trials_of_a_sweep(
+    shown: MainWindow, swept: SweepState, find: Find
+) -> None:
+    best = swept.best
+    assert best is not None
+    assert texts(shown, best.number)[:2] == [str(best.number), "done, best"]
+    assert texts(shown, best.number)[2] == f"{best.value:.2f}"
+    assert f"best {best.value:.2f} in trial {best.number}" in find("sweep_status").text()
+    assert find("sweep_combo").currentText() == "scripted"
+    assert find("sweep_continue_button").isEnabled()
+    assert not find("sweep_stop_button").isEnabled()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_drawn_in_both_themes(
+    shown: MainWindow, swept: SweepState, find: Find, view: str
+) -> None:
+    find("sweep_view_combo").setCurrentText(view)
+    shown.sweeps.plots.show_importance({"tau": 0.75, "gamma": 0.25})
+    before = find("sweep_plots").grab().toImage()
+    shown.switch_theme()
+    assert find("sweep_plots").grab().toImage() != before
+    shown.sweeps.shutdown()
+
+
+def test_a_trial_hands_its_settings_to_the_forms(
+    qtbot, shown: MainWindow, swept: SweepState, find: Find
+) -> None:
+    assert not find("sweep_use_button").isEnabled()
+    shown.sweeps.choose(1)
+    with qtbot.waitSignal(shown.sweeps.settings_chosen, timeout=PATIENCE_MS):
+        qtbot.mouseClick(find("sweep_use_button"), Qt.MouseButton.LeftButton)
+    assert find("spin_tau").value() == pytest.approx(swept.trials[1].settings["tau"], abs=1e-4)
+    assert find("steps_spin").value() == 4000
+
+
+def test_a_trial_opens_its_run(qtbot, shown: MainWindow, swept: SweepState, find: Find) -> None:
+    shown.sweeps.choose(2)
+    with qtbot.waitSignal(shown.model.run_opened, timeout=PATIENCE_MS):
+        qtbot.mouseClick(find("sweep_open_run_button"), Qt.MouseButton.LeftButton)
+    assert shown.model.run is not None
+    assert shown.model.run.name == swept.trials[2].runs[0]
+
+
+def test_the_window_reads_no_sweep_in_its_own_thread(
+    qtbot, swept: SweepState, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = DiskGuard(tmp_path / "runs", monkeypatch)
+    guard.watch()
+    window.docks.open("sweeps")
+    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
+    assert guard.found == []
+
+
+def test_a_file_with_a_mistake_is_refused_in_the_banner(
+    qtbot, window: MainWindow, find: Find, tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("environment = 'Pendulum-v1'\nspace = {}\n")
+    with qtbot.waitSignal(window.sweeps.refused, timeout=PATIENCE_MS):
+        window.sweeps.start(file)
+    assert "space has 0 settings" in window.banner.text
+    assert not window.sweeps.busy
+
+
+@pytest.mark.slow
+def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
+    qtbot, window: MainWindow, find: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    window.docks.open("sweeps")
+    window.sweeps.start(file)
+    qtbot.waitUntil(lambda: bool(window.sweeps.table.trials), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: find("sweep_stop_button").isEnabled(), timeout=PATIENCE_MS)
+    assert not find("sweep_open_button").isEnabled()
+    asked: list[str] = []
+
+    def answer(*args: object, **kwargs: object) -> QMessageBox.StandardButton:
+        asked.append(str(args[2]))
+        return QMessageBox.StandardButton.Yes
+
+    monkeypatch.setattr(QMessageBox, "question", answer)
+    with qtbot.waitSignal(window.closed, timeout=PATIENCE_MS):
+        window.close()
+    assert asked == ["Stop the sweep, save its runs and close the window?"]
+    state = SweepFolder(tmp_path / "runs", "small").read_state()
+    assert state is not None
+    assert not state.running
+    assert state.count("failed") == 0
+
+
+def test_a_thousand_trials_are_drawn_with_a_few_lines(
+    qtbot, window: MainWindow, find: Find, tmp_path: Path
+) -> None:
+    trials = tuple(
+        TrialState(number=n, state="done", settings={"tau": n / 1000}, value=float(n % 7))
+        for n in range(1000)
+    )
+    space = {"tau": {"low": 0.0, "high": 1.0, "log": False, "whole": False}}
+    make_folder(tmp_path / "runs" / "sweeps" / "many")
+    folder = SweepFolder(tmp_path / "runs", "many")
+    (folder.path / "sweep.toml").write_text("")
+    folder.write_state(
+        SweepState(
+            name="many",
+            environment="Pendulum-v1",
+            objective="area",
+            path=str(folder.path),
+            wanted=1000,
+            steps_per_trial=1,
+            trials=trials,
+            space=space,
+        )
+    )
+    window.docks.open("sweeps")
+    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 1000, timeout=PATIENCE_MS)
+    find("sweep_view_combo").setCurrentText("Parallel coordinates")
+    plot = window.sweeps.plots.area.getItem(0, 0)
+    assert len(plot.listDataItems()) < 20

@@ -1,0 +1,169 @@
+"""Number fields: any usual notation is read, and what is wrong stays on show with its reason."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit
+
+from studio.widgets.number_box import NumberBox, WholeNumberBox
+from studio.widgets.number_text import read_number
+from studio.widgets.setting_fields import make_field
+from td3core.config import RunConfig, Tunables, default, spec
+from td3core.errors import RequestError
+
+MILLION = ["1000000", "1e6", "1E6", "1 000 000", "1,000,000", "1_000_000", "1\u202f000\u00a0000"]
+
+
+def type_in(qtbot, box, text: str) -> None:
+    """Replace the text of a box and press Enter, as a user does."""
+    box.selectAll()
+    if text.isascii():
+        qtbot.keyClicks(box, text)
+    else:
+        # No key has such a space; it comes from the clipboard.
+        box.lineEdit().insert(text)
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+
+
+@pytest.fixture
+def steps(qtbot) -> WholeNumberBox:
+    box = WholeNumberBox(1, 1e10)
+    qtbot.addWidget(box)
+    box.setValue(300_000)
+    return box
+
+
+@pytest.fixture
+def rate(qtbot) -> NumberBox:
+    box = NumberBox(spec(Tunables, "actor_lr"), whole=False)
+    qtbot.addWidget(box)
+    box.setValue(3e-4)
+    return box
+
+
+@pytest.mark.parametrize("text", MILLION)
+def test_a_million_is_read_in_every_usual_notation(qtbot, steps, text):
+    type_in(qtbot, steps, text)
+    assert steps.entered() == 1_000_000
+    assert steps.lineEdit().text() == "1,000,000"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("2e4", 20_000), ("24,000", 24_000), ("+12", 12), (" 7 ", 7), ("5.0", 5)]
+)
+def test_whole_numbers_are_read(qtbot, steps, text, value):
+    type_in(qtbot, steps, text)
+    assert steps.entered() == value
+
+
+@pytest.mark.parametrize(("text", "value"), [("0,01", 0.01), ("1e-3", 1e-3), (".5", 0.5), ("1", 1)])
+def test_decimals_are_read(qtbot, rate, text, value):
+    type_in(qtbot, rate, text)
+    assert rate.entered() == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["24,00", "2.5", "abc", "", "1e99", "-5", "nan", "inf", "0"])
+def test_a_wrong_whole_number_stays_on_show_and_is_refused(qtbot, steps, text):
+    changes = []
+    steps.valueChanged.connect(changes.append)
+    type_in(qtbot, steps, text) if text else steps.lineEdit().clear()
+    qtbot.keyClick(steps, Qt.Key.Key_Return)
+    assert steps.lineEdit().text() == text
+    assert steps.property("invalid") is True
+    with pytest.raises(RequestError, match=" is "):
+        steps.entered()
+    assert steps.value() == 300_000
+    assert changes == []
+
+
+@pytest.mark.parametrize("text", ["7", "x", "1,2,3", "0,1,2"])
+def test_a_wrong_decimal_stays_on_show_when_the_focus_leaves(qtbot, rate, text):
+    other = QLineEdit()
+    qtbot.addWidget(other)
+    rate.selectAll()
+    qtbot.keyClicks(rate, text)
+    rate.interpretText()
+    assert rate.lineEdit().text() == text
+    assert rate.value() == 3e-4
+    with pytest.raises(RequestError):
+        rate.entered()
+
+
+def test_the_reason_names_the_limit(qtbot, rate):
+    type_in(qtbot, rate, "7")
+    assert rate.accessibleDescription() == "7 is above the largest allowed value, 1."
+
+
+def test_correcting_the_text_removes_the_mark(qtbot, steps):
+    type_in(qtbot, steps, "2 5 x")
+    type_in(qtbot, steps, "300000")
+    assert steps.property("invalid") is False
+    assert steps.entered() == 300_000
+    assert steps.accessibleDescription() == ""
+
+
+@pytest.mark.parametrize("kind", ["steps", "rate"])
+def test_a_value_that_is_set_replaces_wrong_text_even_if_it_is_the_same(qtbot, request, kind):
+    box = request.getfixturevalue(kind)
+    shown = box.lineEdit().text()
+    type_in(qtbot, box, "?")
+    box.setValue(box.value())
+    assert box.lineEdit().text() == shown
+    assert box.entered() == box.value()
+
+
+def test_the_word_for_zero_is_read_and_shown(qtbot):
+    box = WholeNumberBox(0, 1e9, "never")
+    qtbot.addWidget(box)
+    box.setValue(5)
+    type_in(qtbot, box, "never")
+    assert box.entered() == 0
+    type_in(qtbot, box, "?")
+    box.setValue(0)
+    assert box.lineEdit().text() == "never"
+    type_in(qtbot, box, "0")
+    assert (box.entered(), box.lineEdit().text()) == (0, "never")
+
+
+def test_arrow_keys_step_from_the_value_and_remove_wrong_text(qtbot, steps):
+    type_in(qtbot, steps, "?")
+    qtbot.keyClick(steps, Qt.Key.Key_Up)
+    assert steps.entered() > 300_000
+    assert steps.property("invalid") is False
+
+
+def test_layers_that_cannot_be_read_are_marked(qtbot):
+    field = make_field("actor_hidden", spec(RunConfig, "actor_hidden"), default("actor_hidden"))
+    qtbot.addWidget(field.widget)
+    assert isinstance(field.widget, QLineEdit)
+    field.widget.setText("256, x")
+    qtbot.keyClick(field.widget, Qt.Key.Key_Return)
+    assert field.widget.property("invalid") is True
+    field.widget.setText("64, 64")
+    qtbot.keyClick(field.widget, Qt.Key.Key_Return)
+    assert field.widget.property("invalid") is False
+    assert field.read() == (64, 64)
+
+
+@given(st.integers(-(10**15), 10**15))
+def test_every_whole_number_is_read_from_its_usual_forms(value):
+    for text in (f"{value}", f"{value:,}", f"{value:_}", f"{value:,}".replace(",", " ")):
+        assert read_number(text, whole=True) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_decimal_is_read_with_point_and_comma(value):
+    assert read_number(repr(value), whole=False) == value
+    assert read_number(repr(value).replace(".", ","), whole=False) == value
+
+
+@given(st.text(), st.booleans())
+def test_any_text_is_a_number_or_refused_with_a_reason(text, whole):
+    try:
+        value = read_number(text, whole=whole)
+    except ValueError as problem:
+        reason = str(problem)
+    else:
+        reason = "a number" if value == value else "nan"
+    assert reason in ("a number", "not a number", "not a whole number")
