@@ -1,6 +1,6 @@
 """One plot on a card: heading, legend, layers, readout, export."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ class PlotCard(QWidget):
         self._heights: list[Numbers] = []
         self._fitted: Range | None = None
         self._logarithmic = False
+        self.heading: Callable[[float], str] = _step
+        """Returns the heading of the readout at a place on the x axis."""
+        self.writer: Callable[[Path], None] = self._write
+        """Writes the plot to a file; raises OSError if it cannot."""
         self._axes_shown: bool | None = None
         self.plot = self._make_plot()
         self._hint = QLabel(plot.empty, self.plot)
@@ -170,7 +174,7 @@ class PlotCard(QWidget):
         """Show the crosshair at a step, with what each layer has there."""
         reach = _REACH_PX * self.plot.getViewBox().viewPixelSize()[0]
         entries = [entry for layer in self.layers for entry in layer.read(x, reach)]
-        self._readout.show_at(x, entries)
+        self._readout.show_at(x, self.heading(max(x, 0.0)), entries)
 
     @property
     def readout(self) -> str:
@@ -213,9 +217,16 @@ class PlotCard(QWidget):
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or all of its points as .csv."""
         try:
-            if path.suffix.lower() == ".csv":
-                write_numbers([points for layer in self.layers for points in layer.points()], path)
-            else:
-                write_picture(self.plot, path, self._title)
+            self.writer(path)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+
+    def _write(self, path: Path) -> None:
+        if path.suffix.lower() == ".csv":
+            write_numbers([points for layer in self.layers for points in layer.points()], path)
+        else:
+            write_picture(self.plot, path, self._title)
+
+
+def _step(x: float) -> str:
+    return f"step {x:,.0f}"

@@ -1,6 +1,7 @@
 """The plots of a run in a grid, with one x axis and one crosshair."""
 
 import math
+from collections.abc import Mapping
 
 from PySide6.QtCore import QPointF, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -16,35 +17,32 @@ REDRAW_MS = 100
 """Shortest time between redraws: ten a second look alive and leave the run its processor."""
 
 
-class PlotGrid(QWidget):
-    """The plots of :data:`PLOTS`, two in a row. Redraws them when the run's data changes."""
+class CurveGrid(QWidget):
+    """Plots two in a row. Redraws them when it is asked to, at most ten times a second."""
 
     message = Signal(str)
 
-    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, cards: Mapping[str, PlotCard], theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._model = model
         self._theme = theme
         self._following = True
         self._end: float | None = None
         """Where the x axis ends; None fits it closely to the curves at the next redraw."""
         self._hovered: QPointF | None = None
-        self._cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
+        self._cards = dict(cards)
         self._lay_out()
         for card in self._cards.values():
             card.export_failed.connect(self.message)
             card.hovered.connect(self._show_values_at)
-            card.view_changed.connect(self._redraw_later)
+            card.view_changed.connect(self.redraw_later)
             card.view_moved_by_user.connect(self._stop_following)
-            card.reset_requested.connect(self._start_over)
+            card.reset_requested.connect(self.start_over)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
-        model.curves_changed.connect(self._redraw_later)
-        model.run_started.connect(self._start_over)
-        model.run_opened.connect(self._start_over)
-        model.run_ended.connect(self._fit_closely)
 
     def _lay_out(self) -> None:
         layout = QGridLayout(self)
@@ -57,6 +55,10 @@ class PlotGrid(QWidget):
         first, *others = (card.plot for card in self._cards.values())
         for plot in others:
             plot.setXLink(first)
+
+    def length(self) -> int:
+        """Return where the x axis ends at the latest; 0 if that is unknown."""
+        return 0
 
     @property
     def redraw_pending(self) -> bool:
@@ -74,29 +76,32 @@ class PlotGrid(QWidget):
         self._theme = theme
         for card in self._cards.values():
             card.set_theme(theme)
-        self._redraw_later()
+        self.redraw_later()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Draw the data that came while the plots were hidden."""
         super().showEvent(event)
-        self._redraw_later()
+        self.redraw_later()
 
     @Slot()
-    def _redraw_later(self) -> None:
+    def redraw_later(self) -> None:
+        """Draw all plots again in a moment."""
         if not self._timer.isActive():
             self._timer.start()
 
     @Slot()
-    def _start_over(self) -> None:
+    def start_over(self) -> None:
+        """Show everything, whatever part the user has looked at."""
         self._following = True
-        self._fit_closely()
+        self.fit_closely()
 
     @Slot()
-    def _fit_closely(self) -> None:
+    def fit_closely(self) -> None:
+        """Fit the axes closely to the curves."""
         self._end = None
         for card in self._cards.values():
             card.reset_heights()
-        self._redraw_later()
+        self.redraw_later()
 
     @Slot()
     def _stop_following(self) -> None:
@@ -108,8 +113,7 @@ class PlotGrid(QWidget):
         """Draw all plots; hidden ones cost nothing."""
         if not self.isVisible():
             return
-        config = self._model.config
-        steps = config.steps if config else 0
+        steps = self.length()
         for card in self._cards.values():
             # Before any range is set: one beyond the limits would be cut off.
             card.limit_steps(steps)
@@ -136,3 +140,21 @@ class PlotGrid(QWidget):
                 card.clear_readout()
             else:
                 card.show_readout(point.x())
+
+
+class PlotGrid(CurveGrid):
+    """The plots of :data:`PLOTS`, of the run on show."""
+
+    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+        cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
+        super().__init__(cards, theme, parent)
+        self._model = model
+        model.curves_changed.connect(self.redraw_later)
+        model.run_started.connect(self.start_over)
+        model.run_opened.connect(self.start_over)
+        model.run_ended.connect(self.fit_closely)
+
+    def length(self) -> int:
+        """Return the length of the run; 0 without one."""
+        config = self._model.config
+        return config.steps if config else 0

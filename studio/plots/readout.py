@@ -36,11 +36,11 @@ class Readout(QLabel):
         self._theme = theme
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
 
-    def show_at(self, x: float, entries: Sequence[Entry]) -> None:
-        """Show the crosshair at step ``x``, and the entries below each other."""
+    def show_at(self, x: float, heading: str, entries: Sequence[Entry]) -> None:
+        """Show the crosshair at ``x``, and a heading with the entries below it."""
         self._hair.setPos(x)
         self._hair.show()
-        lines = [f"<b>step {max(x, 0):,.0f}</b>"]
+        lines = [f"<b>{heading}</b>"]
         lines += [entry.rich_text(self._theme) for entry in entries]
         self.setText("<br>".join(lines))
         self.adjustSize()

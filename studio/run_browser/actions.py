@@ -43,6 +43,10 @@ _ACTIONS = (
     ActionSpec(
         "open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"
     ),
+    ActionSpec(
+        *("compare", "Compare", "chart-multiple", ()),
+        "Show the runs chosen in the same plots, with intervals over seeds",
+    ),
     ActionSpec("resume", "Resume", "play-outline", (), "Resume it where it stopped"),
     ActionSpec(
         *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
@@ -68,6 +72,8 @@ class RunActions(QObject):
 
     opened = Signal(object)
     """A run was read to be shown (:class:`~studio.session.history.RunHistory`)."""
+    compare_requested = Signal(object)
+    """Show these runs, a list of paths, in the same plots."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
     """Start a new run that repeats the live changes of a run."""
@@ -171,6 +177,7 @@ class RunActions(QObject):
         living = RunStatus.RUNNING in states
         return {
             "open": busy or alone,
+            "compare": "" if set(states) - {DAMAGED} else "Choose the runs to compare first",
             "resume": busy or readable or ("The run is running" if living else ""),
             "repeat": busy or readable,
             "verify": readable or ("The run is running" if living else ""),
@@ -195,6 +202,12 @@ class RunActions(QObject):
     def _on_opened(self, history: RunHistory) -> None:
         if not self._busy:
             self.opened.emit(history)
+
+    @Slot()
+    def _compare(self) -> None:
+        rows = [row for row in self._view.chosen() if not row.problem]
+        if rows:
+            self.compare_requested.emit([row.path for row in rows])
 
     @Slot()
     def _resume(self) -> None:

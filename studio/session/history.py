@@ -21,7 +21,7 @@ from td3core.protocol import events
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.tables import read_numbers, read_table
+from td3core.runs.tables import read_numbers, read_table, rising
 from td3core.system.regular_files import exists
 
 Stopped = Callable[[], bool]
@@ -107,12 +107,12 @@ def _read_curves(
     """Add what a run's tables hold, up to a step."""
 
     def read(name: str, columns: tuple[str, ...]) -> Numbers:
-        rows = _rising(read_numbers(path / f"{name}.csv", columns, stopped))
+        rows = rising(read_numbers(path / f"{name}.csv", columns, stopped))
         return rows[rows[:, 0] <= last_step]
 
     curves.add_training(read("training", TRAINING_COLUMNS))
     curves.add_episodes(read("episodes", ("env_steps", "return", "length")))
-    evaluations = _rising(_evaluations(path / "evaluations.csv"))
+    evaluations = rising(_evaluations(path / "evaluations.csv"))
     curves.add_evaluations(evaluations[evaluations[:, 0] <= last_step])
 
 
@@ -127,19 +127,6 @@ def _number(text: str | None) -> float:
         return float(text) if text else float("nan")
     except ValueError:
         return float("nan")
-
-
-def _rising(rows: Numbers) -> Numbers:
-    """Return rows whose first column rises; where a resumed run took steps again, the later ones.
-
-    Shape (n, columns) in and out, perhaps with fewer rows.
-    """
-    rows = rows[np.isfinite(rows[:, 0])]
-    steps = rows[:, 0]
-    lowest_after = np.minimum.accumulate(steps[::-1])[::-1]
-    keep = steps <= lowest_after
-    keep[:-1] &= steps[:-1] < lowest_after[1:]
-    return rows[keep]
 
 
 # Records ----------------------------------------------------------------------------------------

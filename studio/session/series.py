@@ -106,7 +106,7 @@ class Series:
         finite = np.isfinite(y)
         if not finite.all():
             x, y = x[finite], y[finite]
-        return _thinned(x, y, points)
+        return thinned(x, y, points)
 
     def nearest(self, x: float) -> int | None:
         """Return the index of the row nearest to ``x``."""
@@ -127,7 +127,8 @@ def _merged(groups: Numbers) -> Numbers:
     return np.stack((mean, np.fmin.reduce(groups[_LOW], -1), np.fmax.reduce(groups[_HIGH], -1)))
 
 
-def _thinned(x: Numbers, y: Numbers, points: int) -> tuple[Numbers, Numbers]:
+def thinned(x: Numbers, y: Numbers, points: int) -> tuple[Numbers, Numbers]:
+    """Return the smallest and the largest value of each stretch, about ``points`` in all."""
     stretch = -(-2 * len(x) // max(points, 2))
     if stretch <= 2:
         return x, y

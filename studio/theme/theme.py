@@ -37,6 +37,8 @@ class Theme:
     curve_raw: str
     curve_eval: str
     marker: str
+    compare: tuple[str, ...]
+    """Colours of compared runs, told apart by colour-blind readers."""
 
     def icon(self, name: str, colour: str | None = None, *, selected: str | None = None) -> QIcon:
         """Return a Material Design icon in the theme's text colour, or another one.
@@ -69,7 +71,8 @@ class Theme:
 def load_theme(name: str) -> Theme:
     """Return the theme called ``light`` or ``dark``."""
     text = (files("resources") / "theme" / f"{name}.toml").read_text("utf-8")
-    return Theme(**tomllib.loads(text))
+    values = tomllib.loads(text)
+    return Theme(**values | {"compare": tuple(values["compare"])})
 
 
 def system_theme(app: QApplication) -> str:

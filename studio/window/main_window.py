@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
@@ -15,6 +15,7 @@ from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
+from studio.plots.compare.view import CompareView
 from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
@@ -60,6 +61,7 @@ class MainWindow(QMainWindow):
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
+        self.comparison = CompareView(theme)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -98,7 +100,10 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.banner)
-        layout.addWidget(self.plots, 1)
+        self._centre = QStackedWidget()
+        self._centre.addWidget(self.plots)
+        self._centre.addWidget(self.comparison)
+        layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
         self.toolbar.set_panels(self.docks.menu)
@@ -140,6 +145,12 @@ class MainWindow(QMainWindow):
         show_error = partial(self.banner.show_message, "error")
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
+        self.comparison.refused.connect(show_error)
+        comparing = self.comparison.session
+        comparing.opened.connect(self._show_comparison)
+        comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
+        for announced in (self.model.run_started, self.model.run_opened):
+            announced.connect(comparing.close)
         self.launcher.refused.connect(show_error)
         self.many.use_setup(self.setup)
         self.many.refused.connect(show_error)
@@ -156,6 +167,7 @@ class MainWindow(QMainWindow):
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
+        actions.compare_requested.connect(comparing.compare)
         for opened in (actions.opened, self.many.opened):
             opened.connect(self.model.open)
         actions.resume_requested.connect(self.launcher.resume)
@@ -204,6 +216,12 @@ class MainWindow(QMainWindow):
         """Open the list of runs and give it the keyboard focus."""
         self.docks.open("runs")
         self.runs.view.setFocus()
+
+    @Slot()
+    def _show_comparison(self) -> None:
+        self._centre.setCurrentWidget(self.comparison)
+        # Plots and table need the height; Ctrl+R brings the list back.
+        self.docks.close("runs")
 
     @Slot()
     def _toggle_runs(self) -> None:
@@ -268,7 +286,7 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
-        for part in (self.plots, self.status, self.toolbar, self.panels):
+        for part in (self.plots, self.comparison, self.status, self.toolbar, self.panels):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
@@ -290,6 +308,7 @@ class MainWindow(QMainWindow):
         self.many.shutdown()
         self.docks.save(self._settings)
         self.panels.shutdown()
+        self.comparison.shutdown()
         self.launcher.stop()
         self.verify.cancel()
         super().closeEvent(event)

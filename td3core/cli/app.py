@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
+from td3core.cli.analysis.compare import compare_command
 from td3core.cli.check import check_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
@@ -37,6 +38,7 @@ app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
 app.command(name="list")(list_command)
+app.command(name="compare")(compare_command)
 app.command(name="check")(check_command)
 for command_of_a_run in (follow, tune, pause, unpause, save, stop):
     app.command()(command_of_a_run)

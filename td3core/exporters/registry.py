@@ -1,31 +1,38 @@
-"""The formats a checkpoint can be exported to.
+"""The formats that checkpoints and figures can be exported to.
 
 A new format is a module that defines ``export(checkpoint: Path, target: Path) -> None``, and an
-entry in :data:`EXPORTERS`. The command line and the window read this list.
+entry in :data:`EXPORTERS`; one for figures takes a ``FigureData`` in place of the checkpoint and
+has its entry in :data:`FIGURE_EXPORTERS`. The command line and the window read these lists.
 """
 
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from td3core.errors import RequestError, unknown_name
 
+if TYPE_CHECKING:
+    from td3core.analysis.figure_data import FigureData
 
-class Export(Protocol):
+S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+class Export(Protocol[S_contra]):
     """What the module of a format defines as ``export``."""
 
-    def __call__(self, checkpoint: Path, target: Path) -> None:
-        """Write ``checkpoint`` to ``target`` in this format, replacing what is there.
+    def __call__(self, source: S_contra, target: Path, /) -> None:
+        """Write ``source`` to ``target`` in this format, replacing what is there.
 
         Raises:
-            RequestError: the checkpoint cannot be read or does not suit the format.
+            RequestError: the source cannot be read or does not suit the format.
             OSError: ``target`` cannot be written.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exporter:
+class Exporter(Generic[S]):
     """One file format. Its module is imported on first use: it may need PyAV or a simulator."""
 
     name: str
@@ -35,19 +42,19 @@ class Exporter:
     """What the file holds, in one line."""
     module: str
 
-    def load(self) -> Export:
+    def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
-        return cast("Export", importlib.import_module(self.module).export)
+        return cast("Export[S]", importlib.import_module(self.module).export)
 
-    def export(self, checkpoint: Path, target: Path) -> None:
-        """Write ``checkpoint`` to ``target``, replacing what is there.
+    def export(self, source: S, target: Path) -> None:
+        """Write ``source`` to ``target``, replacing what is there.
 
         Raises:
-            RequestError: the checkpoint cannot be read, does not suit the format, or ``target``
+            RequestError: the source cannot be read, does not suit the format, or ``target``
                 cannot be written.
         """
         try:
-            self.load()(checkpoint, target)
+            self.load()(source, target)
         except OSError as problem:
             raise RequestError(
                 "{path} cannot be written: {reason}.",
@@ -56,7 +63,7 @@ class Exporter:
             ) from problem
 
 
-EXPORTERS: tuple[Exporter, ...] = (
+EXPORTERS: tuple[Exporter[Path], ...] = (
     Exporter(
         name="weights",
         suffixes=(".safetensors",),
@@ -72,9 +79,44 @@ EXPORTERS: tuple[Exporter, ...] = (
 )
 
 
+FIGURE_EXPORTERS: "tuple[Exporter[FigureData], ...]" = (
+    Exporter(
+        name="figure",
+        suffixes=(".svg", ".pdf", ".png"),
+        about="A figure for print, with axes, units and legend.",
+        module="td3core.exporters.figure",
+    ),
+    Exporter(
+        name="curves",
+        suffixes=(".csv",),
+        about="The points of every curve and band.",
+        module="td3core.exporters.curves",
+    ),
+)
+
+
+def export_figure(figure: "FigureData", target: Path) -> None:
+    """Write a figure in the format that the suffix of ``target`` names.
+
+    Raises:
+        RequestError: the suffix names no format, or ``target`` cannot be written.
+    """
+    suffix = target.suffix.lower()
+    for exporter in FIGURE_EXPORTERS:
+        if suffix in exporter.suffixes:
+            exporter.export(figure, target)
+            return
+    known = ", ".join(each for exporter in FIGURE_EXPORTERS for each in exporter.suffixes)
+    raise RequestError(
+        "The suffix of {target} matches no format; choose one: {names}.",
+        target=str(target),
+        names=known,
+    )
+
+
 def find_exporter(
-    target: Path, name: str | None = None, exporters: tuple[Exporter, ...] = EXPORTERS
-) -> Exporter:
+    target: Path, name: str | None = None, exporters: tuple[Exporter[Path], ...] = EXPORTERS
+) -> Exporter[Path]:
     """Return the format called ``name``, or by default the one with the suffix of ``target``.
 
     Raises:

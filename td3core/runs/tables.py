@@ -223,6 +223,19 @@ def read_numbers(
     return np.concatenate(blocks)
 
 
+def rising(rows: Doubles) -> Doubles:
+    """Return rows whose first column rises; where a resumed run took steps again, the later ones.
+
+    Shape (n, columns) in and out, perhaps with fewer rows.
+    """
+    rows = rows[np.isfinite(rows[:, 0])]
+    steps = rows[:, 0]
+    lowest_after = np.minimum.accumulate(steps[::-1])[::-1]
+    keep = steps <= lowest_after
+    keep[:-1] &= steps[:-1] < lowest_after[1:]
+    return rows[keep]
+
+
 def _skip_line(file: io.BufferedReader) -> None:
     """Go to the next line, or to the end if that is very far."""
     for _ in range(_MOST_SKIPPED // _BLOCK_BYTES):

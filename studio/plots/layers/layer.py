@@ -29,7 +29,7 @@ class Entry:
 
     text: str
     colour: str = ""
-    """A colour's name in the theme; without one the entry has no mark."""
+    """A colour's name in the theme, or #rrggbb; without one the entry has no mark."""
     mark: str = "●"
 
     def plain_text(self) -> str:
@@ -40,7 +40,7 @@ class Entry:
         """Return the mark in its colour and the text, as HTML that does not wrap after the mark."""
         if not self.colour:
             return escape(self.text)
-        colour = getattr(theme, self.colour)
+        colour = self.colour if self.colour[0] == "#" else getattr(theme, self.colour)
         return f'<span style="color:{colour}">{self.mark}</span>&nbsp;{escape(self.text)}'
 
 

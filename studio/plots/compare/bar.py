@@ -1,0 +1,185 @@
+"""The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+)
+
+from studio.plots.compare.session import CompareSession
+from studio.plots.export import with_suffix
+from studio.session.run_set import RETURN
+from studio.theme.theme import Theme
+from studio.widgets.controls import describe
+from studio.widgets.labels import ElidedLabel
+
+KINDS = ("png", "svg", "pdf", "csv")
+_SETTLED_MS = 150
+_MOST_SMOOTHED = 100
+_AXES = (("Steps", "steps"), ("Episodes", "episodes"), ("Wall time (s)", "time"))
+_METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
+_GROUPS = (("Groups", True), ("Single runs", False))
+
+
+class CompareBar(QFrame):
+    """Changes the view of a :class:`CompareSession` and shows which runs it has."""
+
+    refused = Signal(str)
+
+    def __init__(self, session: CompareSession, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self._session = session
+        self._heading, self._notes = ElidedLabel(), ElidedLabel()
+        self._heading.setObjectName("compare_heading")
+        self._heading.setProperty("role", "title")
+        self._notes.setObjectName("compare_notes")
+        self._notes.setProperty("role", "warn")
+        self._grouped = self._combo("compare_group_combo", "Lines", _GROUPS)
+        self._grouped.setToolTip("One line for each group of seeds, or one for each run")
+        self._axis = self._combo("compare_x_combo", "x axis", _AXES)
+        self._axis.setToolTip("What runs along the x axis")
+        self._metric = self._combo("compare_metric_combo", "Return of", _METRICS)
+        self._metric.setToolTip("Which returns the first plot and the table compare")
+        self._slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
+        self._make_slider()
+        self._export, self._close = QToolButton(), QToolButton()
+        self._make_buttons()
+        self._lay_out()
+        self._connect()
+        self.set_theme(theme)
+
+    def _combo(self, name: str, label: str, items: tuple[tuple[str, object], ...]) -> QComboBox:
+        combo = QComboBox()
+        describe(combo, name, label, "")
+        for text, value in items:
+            combo.addItem(text, value)
+        return combo
+
+    def _make_slider(self) -> None:
+        tip = "Each value becomes the mean of so many last values of its run; 1 changes nothing"
+        describe(self._slider, "compare_smoothing_slider", "Smoothing", tip)
+        self._slider.setRange(1, _MOST_SMOOTHED)
+        self._slider.setMinimumWidth(70)
+        self._slider.setMaximumWidth(160)
+        self._count.setObjectName("compare_smoothing_label")
+        self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("000"))
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(_SETTLED_MS)
+
+    def _make_buttons(self) -> None:
+        tip = "Write the return plot with title, axes and legend, for a paper"
+        describe(self._export, "compare_export_button", "Export comparison", tip)
+        self._export.setText("Export")
+        menu = QMenu(self._export)
+        for kind in KINDS:
+            action = menu.addAction(f"Export {kind.upper()}…", partial(self._ask_export, kind))
+            action.setObjectName(f"compare_export_{kind}")
+        self._export.setMenu(menu)
+        self._export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._close.setText("Close comparison")
+        describe(self._close, "compare_close_button", "Close comparison", "Back to the single run")
+        for button in (self._export, self._close):
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setIconSize(QSize(14, 14))
+
+    def _lay_out(self) -> None:
+        first, second = QHBoxLayout(), QHBoxLayout()
+        first.addWidget(self._heading, 1)
+        first.addWidget(self._export)
+        first.addWidget(self._close)
+        second.setSpacing(6)
+        second.addWidget(self._grouped)
+        for text, control in (("x", self._axis), ("Return", self._metric)):
+            label = QLabel(text)
+            label.setProperty("role", "muted")
+            label.setBuddy(control)
+            second.addSpacing(6)
+            second.addWidget(label)
+            second.addWidget(control)
+        smoothing = QLabel("Smoothing")
+        smoothing.setProperty("role", "muted")
+        second.addSpacing(6)
+        second.addWidget(smoothing)
+        second.addWidget(self._slider, 1)
+        second.addWidget(self._count)
+        second.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 4, 6, 6)
+        layout.setSpacing(4)
+        layout.addLayout(first)
+        layout.addLayout(second)
+        layout.addWidget(self._notes)
+
+    def _connect(self) -> None:
+        session = self._session
+        session.shown_changed.connect(self._show)
+        session.opened.connect(self._show)
+        session.busy_changed.connect(self._show)
+        self._close.clicked.connect(session.close)
+        self._grouped.activated.connect(
+            lambda _: session.change(grouped=self._grouped.currentData())
+        )
+        self._axis.activated.connect(lambda _: session.change(x=self._axis.currentData()))
+        self._metric.activated.connect(lambda _: session.choose_metric(self._metric.currentData()))
+        self._slider.valueChanged.connect(self._on_smoothing)
+        self._settled.timeout.connect(lambda: session.change(smoothing=self._slider.value()))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self._export.setIcon(theme.icon("download-outline", theme.muted))
+        self._close.setIcon(theme.icon("close", theme.muted))
+
+    @Slot(int)
+    def _on_smoothing(self, count: int) -> None:
+        self._count.setText(str(count))
+        self._settled.start()
+
+    @Slot()
+    def _show(self) -> None:
+        session, shown = self._session, self._session.shown
+        if shown is None:
+            return
+        groups = shown.comparison.groups
+        count = sum(len(each.group.runs) for each in groups)
+        runs, parts = f"{count} run{'' if count == 1 else 's'}", ""
+        if shown.view.grouped:
+            parts = f" in {len(groups)} group{'' if len(groups) == 1 else 's'}"
+        reading = "  ·  reading…" if session.busy else ""
+        self._heading.setText(f"Comparing {runs}{parts}{reading}")
+        self._notes.setText("  ".join(shown.notes))
+        self._notes.setToolTip("<br>".join(shown.notes))
+        self._notes.setVisible(bool(shown.notes))
+        view = session.view
+        self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))
+        self._axis.setCurrentIndex(self._axis.findData(view.x))
+        self._metric.setCurrentIndex(self._metric.findData(shown.comparison.metric))
+        if not self._settled.isActive() and not self._slider.isSliderDown():
+            self._slider.blockSignals(True)
+            self._slider.setValue(view.smoothing)
+            self._slider.blockSignals(False)
+            self._count.setText(str(self._slider.value()))
+
+    def _ask_export(self, kind: str) -> None:
+        path, _ = QFileDialog.getSaveFileName(
+            self, "Export comparison", f"comparison.{kind}", f"*.{kind}"
+        )
+        if not path:
+            return
+        chosen = with_suffix(Path(path), kind)
+        if chosen != Path(path) and chosen.exists():
+            # The dialog asked about another name than the one that would be overwritten.
+            self.refused.emit(f"{chosen.name} exists already; nothing was written.")
+            return
+        self._session.export(RETURN, chosen)

@@ -1,0 +1,199 @@
+"""The lines and bands of a comparison on one plot."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+
+from studio.plots.layers.curves import make_item
+from studio.plots.layers.layer import Entry, Layer, View
+from studio.session.run_set import Line
+from studio.session.series import Numbers, thinned
+from studio.theme.theme import Theme
+
+_BAND_OPACITY = 0.22
+_FAINT = 0.55
+_REPEATED = 0.6
+"""Opacity of the second round of colours."""
+_AHEAD = 0.5
+"""Drawn beyond either side of the view, as a share of it: moving on needs no drawing."""
+_ZOOMED = 0.35
+"""Smallest part of what is drawn that may fill the plot; beyond that it is drawn in more detail."""
+_LINES_IN_FULL = 12
+"""More lines share the points that the screen can show of so many."""
+_LEAST_POINTS = 200
+_MOST_READ = 12
+"""Lines of a readout; more would hide the curves."""
+
+
+def colour_of(theme: Theme, place: int) -> str:
+    """Return the colour of a group, as #rrggbb."""
+    plain = QColor(theme.compare[place % len(theme.compare)])
+    rounds = place // len(theme.compare)
+    return theme.on_panel(plain, _REPEATED).name() if rounds % 2 else plain.name()
+
+
+class _Drawn:
+    """The graphics items of one line. Those of a band are made when there is one to draw."""
+
+    def __init__(self, plot: pg.PlotWidget) -> None:
+        self._plot = plot
+        self._shade: QColor | None = None
+        self.line = make_item()
+        self._edges: tuple[pg.PlotDataItem, ...] = ()
+        self._band: pg.FillBetweenItem | None = None
+        plot.addItem(self.line)
+
+    def remove(self) -> None:
+        """Take the items off the plot."""
+        for item in (self.line, *self._edges, self._band):
+            if item is not None:
+                self._plot.removeItem(item)
+
+    def paint(self, colour: QColor) -> None:
+        """Take on a colour."""
+        self.line.setPen(pg.mkPen(colour, width=1))
+        self._shade = QColor(colour)
+        self._shade.setAlphaF(_BAND_OPACITY)
+        self._paint_band()
+
+    def _paint_band(self) -> None:
+        if self._band is not None and self._shade is not None:
+            self._band.setBrush(pg.mkBrush(self._shade))
+
+    def draw(self, line: Line, view: View) -> list[Numbers]:
+        """Draw the part in view and return its heights."""
+        curve, part = line.curve, _in_view(line.curve.x, view)
+        x, y = thinned(curve.x[part], curve.middle[part], view.points)
+        self.line.setData(x, y)
+        heights = [y]
+        if curve.low is not None and curve.high is not None:
+            ends = (curve.low[part], curve.high[part])
+            self._draw_band(curve.x[part], ends)
+            heights += ends
+        elif self._band is not None:
+            self._band.hide()
+        return heights
+
+    def _draw_band(self, x: Numbers, ends: tuple[Numbers, Numbers]) -> None:
+        if self._band is None:
+            self._edges = (make_item(), make_item())
+            for edge in self._edges:
+                edge.setPen(None)
+                self._plot.addItem(edge)
+            self._band = pg.FillBetweenItem(*self._edges)
+            self._band.setZValue(-5)
+            self._plot.addItem(self._band)
+            self._paint_band()
+        for edge, end in zip(self._edges, ends, strict=True):
+            edge.setData(x, end)
+        self._band.show()
+
+
+class ComparedLayer(Layer):
+    """One line and band per group, and the runs that are drawn besides."""
+
+    def __init__(self, lines: Callable[[], Sequence[Line]]) -> None:
+        """Take a function that returns the lines to draw at present."""
+        self._lines = lines
+        self._drawn: list[_Drawn] = []
+        self._plot: pg.PlotWidget | None = None
+        self._theme: Theme | None = None
+        self._painted: list[tuple[str, int, bool]] = []
+        self._shown: Sequence[Line] | None = None
+        self._range = (0.0, 0.0)
+        self._heights: list[Numbers] = []
+
+    def attach(self, plot: pg.PlotWidget) -> None:
+        """Note the plot; lines are added as they come."""
+        self._plot = plot
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme at the next redraw."""
+        self._theme, self._painted = theme, []
+
+    def draw(self, view: View) -> Sequence[Numbers]:
+        """Draw the part in view of every line."""
+        lines = self._lines()
+        self._provide(len(lines))
+        self._paint(lines)
+        if lines is self._shown and self._covers(view):
+            return self._heights
+        ahead = _AHEAD * (view.high - view.low)
+        share = min(1.0, _LINES_IN_FULL / max(len(lines), 1))
+        points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
+        wider = View(low=view.low - ahead, high=view.high + ahead, points=points)
+        self._shown, self._range, self._heights = lines, (wider.low, wider.high), []
+        for line, drawn in zip(lines, self._drawn, strict=True):
+            self._heights += drawn.draw(line, wider)
+        return self._heights
+
+    def _covers(self, view: View) -> bool:
+        """Return whether what is drawn fills a view in enough detail."""
+        low, high = self._range
+        return (
+            low <= view.low and view.high <= high and view.high - view.low > _ZOOMED * (high - low)
+        )
+
+    def last_step(self) -> float:
+        """Return the end of the longest line."""
+        return max(
+            (float(line.curve.x[-1]) for line in self._lines() if len(line.curve.x)), default=0.0
+        )
+
+    def legend(self) -> Sequence[Entry]:
+        """Return the lines drawn."""
+        return [Entry(text=line.label, colour=self._colour(line)) for line in self._lines()]
+
+    def read(self, x: float, reach: float) -> Sequence[Entry]:
+        """Return the value of every line at ``x``, the highest first, with its band."""
+        del reach
+        found = []
+        for line in self._lines():
+            at = int(np.searchsorted(line.curve.x, x, side="right")) - 1
+            if at < 0 or not math.isfinite(line.curve.middle[at]):
+                continue
+            value, ends = float(line.curve.middle[at]), ""
+            if line.curve.low is not None and line.curve.high is not None:
+                ends = f" [{line.curve.low[at]:.4g}, {line.curve.high[at]:.4g}]"
+            text = f"{line.label} {value:.4g}{ends}"
+            found.append((value, Entry(text=text, colour=self._colour(line))))
+        found.sort(key=lambda each: each[0], reverse=True)
+        entries = [entry for _, entry in found[:_MOST_READ]]
+        if len(found) > _MOST_READ:
+            entries.append(Entry(text=f"and {len(found) - _MOST_READ} more"))
+        return entries
+
+    @property
+    def drawn_lines(self) -> list[tuple[Numbers, Numbers]]:
+        """What is drawn at present, thinned, for each line."""
+        return [drawn.line.getOriginalDataset() for drawn in self._drawn]
+
+    def _provide(self, count: int) -> None:
+        assert self._plot is not None
+        while len(self._drawn) < count:
+            self._drawn.append(_Drawn(self._plot))
+        while len(self._drawn) > count:
+            self._drawn.pop().remove()
+            self._painted = []
+
+    def _paint(self, lines: Sequence[Line]) -> None:
+        wanted = [(line.label, line.place, line.faint) for line in lines]
+        if self._theme is None or wanted == self._painted:
+            return
+        self._painted = wanted
+        for line, drawn in zip(lines, self._drawn, strict=True):
+            drawn.paint(QColor(self._colour(line)))
+
+    def _colour(self, line: Line) -> str:
+        assert self._theme is not None
+        colour = colour_of(self._theme, line.place)
+        return self._theme.on_panel(QColor(colour), _FAINT).name() if line.faint else colour
+
+
+def _in_view(x: Numbers, view: View) -> slice:
+    """Return the points between the ends of the x axis, and one beyond either end."""
+    first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
+    return slice(first, int(np.searchsorted(x, view.high, "right")) + 1)

@@ -1,0 +1,225 @@
+"""The comparison on show: the runs chosen, how they are seen, and what comes of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.session.run_set import (
+    RETURN,
+    RunSet,
+    Shown,
+    View,
+    build,
+    read_again,
+    read_returns,
+    read_training,
+)
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
+from td3core.analysis.results import SMOOTHED_EPISODES, Metric
+from td3core.errors import RequestError
+from td3core.exporters.registry import export_figure
+
+REFRESH_MS = 3_000
+"""Between looks at the files of the runs, of which some may still be training."""
+
+TITLES = {RETURN: "", "q1": "Q₁", "critic1_loss": "Critic loss, Q₁", "actor_loss": "Actor loss"}
+
+
+class CompareSession(QObject):
+    """Owns the comparison. Reads and computes in the background; widgets show :attr:`shown`."""
+
+    opened = Signal()
+    closed = Signal()
+    shown_changed = Signal()
+    busy_changed = Signal(bool)
+    refused = Signal(str)
+    exported = Signal(str)
+    """The path of a file that was written."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.view = View()
+        self.shown: Shown | None = None
+        """None without a comparison."""
+        self._runs = RunSet()
+        self._task = BackgroundTask("compare-runs", self)
+        self._task.reported.connect(self._take)
+        self._task.failed.connect(self.refused)
+        self._task.finished.connect(self._on_finished)
+        self._exporter = BackgroundReader("export-figure", self)
+        self._exporter.refused.connect(self.refused)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(REFRESH_MS)
+        self._again.timeout.connect(self._read_again)
+
+    @property
+    def active(self) -> bool:
+        """True while a comparison is on show."""
+        return self.shown is not None
+
+    @property
+    def busy(self) -> bool:
+        """True while runs are read or numbers computed."""
+        return self._task.busy
+
+    @Slot(object)
+    def compare(self, paths: Sequence[Path]) -> None:
+        """Read runs and show them, in place of those on show."""
+        view = replace(self.view, hidden=frozenset(), single=frozenset())
+        self._start(partial(_read_all, list(paths), view))
+
+    @Slot()
+    def close(self) -> None:
+        """Forget the runs."""
+        self._task.cancel()
+        self._again.stop()
+        was_active, self.shown, self._runs = self.active, None, RunSet()
+        if was_active:
+            self.closed.emit()
+
+    def shutdown(self) -> None:
+        """Stop reading; the window is about to close."""
+        self._again.stop()
+        self._task.stop()
+        self._exporter.stop()
+
+    def set_refresh_interval(self, milliseconds: int) -> None:
+        """Look at the files of the runs this often."""
+        self._again.setInterval(milliseconds)
+        if self._again.isActive():
+            self._again.start()
+
+    # How it is seen ------------------------------------------------------------------------------
+
+    def change(self, **values: Any) -> None:
+        """Change fields of the :class:`View`."""
+        view = replace(self.view, **values)
+        if view == self.view:
+            return
+        if view.grouped != self.view.grouped:
+            view = replace(view, hidden=frozenset(), single=frozenset())
+        self.view = view
+        if self.active:
+            self._start(partial(_build_only, self._runs, view))
+
+    def choose_metric(self, metric: Metric) -> None:
+        """Compare evaluations or episodes, with the smoothing that suits them."""
+        if metric != self.view.metric:
+            self.change(metric=metric, smoothing=SMOOTHED_EPISODES if metric == "return" else 1)
+
+    def set_group_visible(self, name: str, visible: bool) -> None:
+        """Show or hide a group in every plot."""
+        hidden = self.view.hidden
+        self.change(hidden=hidden - {name} if visible else hidden | {name})
+
+    def set_run_visible(self, path: Path, visible: bool) -> None:
+        """Draw one run of a group besides it, or do not."""
+        single = self.view.single
+        self.change(single=single | {path} if visible else single - {path})
+
+    # Exporting -----------------------------------------------------------------------------------
+
+    def figure(self, plotted: str = RETURN) -> FigureData:
+        """Return a plot as a figure for print."""
+        assert self.shown is not None
+        comparison = self.shown.comparison
+        counts = {each.name: len(each.finals) for each in comparison.groups}
+        lines: list[FigureLine] = []
+        for line in self.shown.lines[plotted]:
+            count = f" (n = {counts[line.label]})" if line.label in counts else ""
+            lines.append(line_of(line.label + count, line.place, line.curve))
+        title = ", ".join(dict.fromkeys(each.group.env for each in comparison.groups))
+        label = TITLES[plotted] or return_label(comparison.metric)
+        figure = FigureData(
+            title=title,
+            x_label="",
+            y_label=label,
+            lines=tuple(lines),
+            logarithmic=plotted == "critic1_loss",
+        )
+        return in_units(figure, self.shown.view.x)
+
+    def export(self, plotted: str, path: Path) -> None:
+        """Write a plot as .png, .svg, .pdf or .csv, in the background."""
+        if self.shown is None:
+            return
+        figure = self.figure(plotted)
+
+        def write(_stopped: Stopped) -> str:
+            export_figure(figure, path)
+            return str(path)
+
+        self._exporter.read(write, self.exported.emit)
+
+    # Work ----------------------------------------------------------------------------------------
+
+    def _start(self, work: Any) -> None:
+        self._again.stop()
+        self._task.start(work)
+        self.busy_changed.emit(True)
+
+    @Slot()
+    def _read_again(self) -> None:
+        if self.active:
+            self._start(partial(_read_changed, self._runs, self.view))
+
+    @Slot(object)
+    def _take(self, found: object) -> None:
+        if isinstance(found, RequestError):
+            self.refused.emit(str(found))
+            return
+        assert isinstance(found, tuple)
+        was_active = self.active
+        self._runs, self.shown = found
+        assert self.shown is not None
+        self.view = self.shown.view
+        if not was_active:
+            self.opened.emit()
+        self.shown_changed.emit()
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self.busy_changed.emit(False)
+        if self.active:
+            self._again.start()
+
+
+def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -> None:
+    """Report the returns first: they are what the user wants to see."""
+    try:
+        found = read_returns(paths, stopped)
+        if stopped():
+            return
+        report((found, build(found, view)))
+        found = read_training(found, stopped)
+        report((found, build(found, view)))
+    except RequestError as problem:
+        report(problem)
+
+
+def _build_only(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
+    try:
+        if not found.complete:
+            # The change came while the training statistics were being read.
+            report((found, build(found, view)))
+            found = read_training(found, stopped)
+        report((found, build(found, view)))
+    except RequestError as problem:
+        report(problem)
+
+
+def _read_changed(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
+    changed = read_again(found, stopped)
+    if changed is None:
+        return
+    try:
+        report((changed, build(changed, view)))
+    except RequestError as problem:
+        report(problem)

@@ -1,0 +1,215 @@
+"""The numbers of a comparison, and which of its lines are drawn."""
+
+from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QColor, QPixmap
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.plots.compare.layer import colour_of
+from studio.plots.compare.session import CompareSession
+from studio.session.run_set import Shown
+from studio.theme.theme import Theme
+from studio.widgets.controls import describe
+from studio.widgets.labels import plain_tip
+from td3core.analysis.aggregate import Estimate
+from td3core.analysis.comparison import GroupResult, improvement
+from td3core.analysis.results import RunResults
+from td3core.analysis.wording import (
+    BEST_ABOUT,
+    FINAL_ABOUT,
+    IMPROVEMENT_ABOUT,
+    INTERVAL_ABOUT,
+    estimate_text,
+)
+from td3core.errors import RequestError
+
+_HEADS = ("Group", "Runs", "Final", "Best")
+_FIGURES = {
+    1: "Runs that have results",
+    2: f"{FINAL_ABOUT} {INTERVAL_ABOUT}",
+    3: f"{BEST_ABOUT} {INTERVAL_ABOUT}",
+}
+_KEY = Qt.ItemDataRole.UserRole
+_SWATCH_PX = 10
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class CompareTable(QWidget):
+    """A row per group, with its runs below; ticked rows are drawn."""
+
+    def __init__(self, session: CompareSession, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._session, self._theme = session, theme
+        self.tree = QTreeWidget()
+        self.tree.setObjectName("compare_table")
+        self.tree.setAccessibleName("Comparison")
+        self.tree.setUniformRowHeights(True)
+        self.tree.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+        self.tree.itemChanged.connect(self._on_ticked)
+        self._better = self._combo("compare_better_combo", "First group")
+        self._worse = self._combo("compare_worse_combo", "Second group")
+        self._chance = QLabel()
+        self._chance.setObjectName("compare_improvement")
+        self._chance.setTextFormat(Qt.TextFormat.PlainText)
+        self._chance.setToolTip(plain_tip(f"{IMPROVEMENT_ABOUT} {INTERVAL_ABOUT}"))
+        self._row = QWidget()
+        self._lay_out()
+        session.shown_changed.connect(self._show)
+
+    def _combo(self, name: str, label: str) -> QComboBox:
+        combo = QComboBox()
+        describe(combo, name, label, IMPROVEMENT_ABOUT)
+        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        combo.setMinimumContentsLength(18)
+        combo.activated.connect(self._show_chance)
+        return combo
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self._row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for part in (
+            QLabel("P("),
+            self._better,
+            QLabel(">"),
+            self._worse,
+            QLabel(")"),
+            self._chance,
+        ):
+            row.addWidget(part)
+        row.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(6)
+        layout.addWidget(self.tree, 1)
+        layout.addWidget(self._row)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self._theme = theme
+        self._show()
+
+    # Filling -------------------------------------------------------------------------------------
+
+    @Slot()
+    def _show(self) -> None:
+        shown = self._session.shown
+        if shown is None:
+            return
+        with QSignalBlocker(self.tree):
+            self._fill(shown)
+        self._offer_groups([each.name for each in shown.comparison.groups])
+        self._show_chance()
+
+    def _fill(self, shown: Shown) -> None:
+        unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
+        scrolled = self.tree.verticalScrollBar().value()
+        self.tree.clear()
+        differing = shown.comparison.differing
+        self.tree.setHeaderLabels([*_HEADS, *differing])
+        for column, about in _FIGURES.items():
+            self.tree.headerItem().setToolTip(column, plain_tip(about))
+            self.tree.headerItem().setTextAlignment(column, _RIGHT)
+        for place, each in enumerate(shown.comparison.groups):
+            item = self._group_row(each, place, shown)
+            self.tree.addTopLevelItem(item)
+            if len(each.group.runs) > 1:
+                for run in each.group.runs:
+                    item.addChild(self._run_row(run, shown))
+            item.setExpanded(item.data(0, _KEY) in unfolded)
+        self.tree.setRootIsDecorated(any(item.childCount() for item in self._items()))
+        header = self.tree.header()
+        for column in range(self.tree.columnCount()):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(True)
+        self.tree.verticalScrollBar().setValue(scrolled)
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        found = (self.tree.topLevelItem(at) for at in range(self.tree.topLevelItemCount()))
+        return [item for item in found if item is not None]
+
+    def _group_row(self, each: GroupResult, place: int, shown: Shown) -> QTreeWidgetItem:
+        figures = [estimate_text(found) for found in (each.final, each.best)]
+        values = [each.group.values(name) for name in shown.comparison.differing]
+        item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
+        item.setData(0, _KEY, each.name)
+        swatch = QPixmap(_SWATCH_PX, _SWATCH_PX)
+        swatch.fill(QColor(colour_of(self._theme, place)))
+        item.setIcon(0, swatch)
+        _tick(item, each.name not in shown.view.hidden)
+        item.setToolTip(0, plain_tip(", ".join(run.title for run in each.group.runs)))
+        _align(item)
+        return item
+
+    def _run_row(self, run: RunResults, shown: Shown) -> QTreeWidgetItem:
+        metric = shown.comparison.metric
+        counted = [
+            Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
+        ]
+        figures = [estimate_text(each) if each.value == each.value else "-" for each in counted]
+        item = QTreeWidgetItem([run.name or f"seed {run.config.seed}", "", *figures])
+        item.setData(0, _KEY, run.path)
+        item.setToolTip(0, plain_tip(run.path.name))
+        _tick(item, run.path in shown.view.single)
+        _align(item)
+        return item
+
+    # Choosing ------------------------------------------------------------------------------------
+
+    @Slot(QTreeWidgetItem, int)
+    def _on_ticked(self, item: QTreeWidgetItem, column: int) -> None:
+        if column:
+            return
+        key, ticked = item.data(0, _KEY), item.checkState(0) == Qt.CheckState.Checked
+        if isinstance(key, str):
+            self._session.set_group_visible(key, ticked)
+        else:
+            self._session.set_run_visible(key, ticked)
+
+    def _offer_groups(self, names: list[str]) -> None:
+        for combo, at in ((self._better, 0), (self._worse, 1)):
+            before = combo.currentText()
+            combo.clear()
+            combo.addItems(names)
+            combo.setCurrentIndex(
+                names.index(before) if before in names else min(at, len(names) - 1)
+            )
+        self._row.setVisible(len(names) > 1)
+
+    @Slot()
+    def _show_chance(self) -> None:
+        shown = self._session.shown
+        if shown is None:
+            return
+        groups = shown.comparison.groups
+        first, second = self._better.currentIndex(), self._worse.currentIndex()
+        if first < 0 or second < 0:
+            return
+        if first == second:
+            self._chance.setText("Choose two groups.")
+            return
+        try:
+            found = improvement(groups[first], groups[second])
+        except RequestError as problem:
+            self._chance.setText(str(problem))
+        else:
+            self._chance.setText(f"= {estimate_text(found, 2)}")
+
+
+def _tick(item: QTreeWidgetItem, ticked: bool) -> None:
+    item.setCheckState(0, Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+
+
+def _align(item: QTreeWidgetItem) -> None:
+    for column in _FIGURES:
+        item.setTextAlignment(column, _RIGHT)

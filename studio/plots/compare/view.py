@@ -1,0 +1,53 @@
+"""Everything that a comparison shows in place of the plots of one run."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QVBoxLayout, QWidget
+
+from studio.plots.compare.bar import CompareBar
+from studio.plots.compare.grid import CompareGrid
+from studio.plots.compare.session import CompareSession
+from studio.plots.compare.table import CompareTable
+from studio.theme.theme import Theme
+
+_SHARES = (72, 28)
+"""Of the plots and of the table, in percent of the height."""
+
+
+class CompareView(QWidget):
+    """Controls, plots and table of a comparison, and the session they show."""
+
+    refused = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("compare_view")
+        # While it is hidden, its needs must not keep the panels around it small.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self.session = CompareSession(self)
+        self.bar = CompareBar(self.session, theme)
+        self.plots = CompareGrid(self.session, theme)
+        self.table = CompareTable(self.session, theme)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setObjectName("compare_splitter")
+        splitter.setChildrenCollapsible(False)
+        for part, share in zip((self.plots, self.table), _SHARES, strict=True):
+            splitter.addWidget(part)
+            splitter.setStretchFactor(splitter.indexOf(part), share)
+        splitter.setSizes([10 * share for share in _SHARES])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self.bar)
+        layout.addWidget(splitter, 1)
+        self.session.refused.connect(self.refused)
+        self.bar.refused.connect(self.refused)
+        self.plots.message.connect(self.refused)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        for part in (self.bar, self.plots, self.table):
+            part.set_theme(theme)
+
+    def shutdown(self) -> None:
+        """Stop reading."""
+        self.session.shutdown()

@@ -1,0 +1,237 @@
+"""Several runs, read from their files and turned into the lines of a comparison, in the background.
+
+Everything here is plain data and functions; what is shown belongs to ``studio/plots/compare``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from studio.session.series import Numbers
+from td3core.analysis.aggregate import Band
+from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS
+from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
+from td3core.errors import Message, RequestError
+from td3core.runs.tables import read_numbers, rising
+
+Stopped = Callable[[], bool]
+Curves = Sequence[tuple[Numbers, Numbers]]
+
+RETURN = "return"
+"""The plot of the returns; the others are columns of ``training.csv``."""
+TRAINING = ("q1", "critic1_loss", "actor_loss")
+PLOTTED = (RETURN, *TRAINING)
+_COLUMNS = ("env_steps", *TRAINING, "time_s")
+_MOST_ROWS = 32_768
+"""Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
+_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv")
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """One run as far as a comparison shows it."""
+
+    results: RunResults
+    training: Numbers
+    """Training statistics, shape (n, len(_COLUMNS)); no rows until they are read."""
+    stamp: Stamp
+    """Times of change of its tables when it was read."""
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return self.results.path
+
+    def curve(self, plotted: str, metric: Metric, x: XAxis, smoothing: int) -> tuple[Numbers, ...]:
+        """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN."""
+        if plotted == RETURN:
+            return self.results.curve(metric, x, smoothing)
+        values = self.training[:, _COLUMNS.index(plotted)]
+        at = self.results.along(self.training[:, 0], self.training[:, -1], x)
+        known = np.isfinite(values) & np.isfinite(at)
+        return at[known], trailing_mean(values[known], smoothing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSet:
+    """The runs that were chosen, and what could not be read of them."""
+
+    runs: tuple[ComparedRun, ...] = ()
+    problems: tuple[str, ...] = ()
+    complete: bool = False
+    """True once the training statistics are read too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How the user wants to see a comparison."""
+
+    x: XAxis = "steps"
+    metric: Metric = "eval"
+    grouped: bool = True
+    smoothing: int = 1
+    """Values in the mean that a curve is made of."""
+    hidden: frozenset[str] = frozenset()
+    """Names of groups."""
+    single: frozenset[Path] = frozenset()
+    """Runs that are drawn besides their group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a plot, and the colour it has in every plot."""
+
+    label: str
+    place: int
+    """Of its group, in the order of the groups."""
+    curve: Band
+    faint: bool = False
+    """True for a run that is drawn besides its group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Everything that is shown of a comparison."""
+
+    comparison: Comparison
+    view: View
+    lines: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    """For each of :data:`PLOTTED`."""
+    notes: tuple[str, ...] = ()
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
+    """Read settings, evaluations and episodes of runs: what the table and the first plot need.
+
+    Raises:
+        RequestError: none of them can be read.
+    """
+    runs, problems = [], []
+    for path in paths[:MOST_RUNS]:
+        if stopped():
+            break
+        try:
+            stamp = _stamp(path)
+            results = read_results(path, stopped)
+            nothing = np.empty((0, len(_COLUMNS)))
+            runs.append(ComparedRun(results=results, training=nothing, stamp=stamp))
+        except (RequestError, OSError) as problem:
+            problems.append(str(problem))
+    if len(paths) > MOST_RUNS:
+        template = "{count} runs were chosen; the first {most} are compared."
+        problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
+    if not runs and problems:
+        raise RequestError(Message("{problem}", problem=problems[-1]))
+    return RunSet(runs=tuple(runs), problems=tuple(problems))
+
+
+def read_training(found: RunSet, stopped: Stopped) -> RunSet:
+    """Add the training statistics of every run."""
+    runs = []
+    for run in found.runs:
+        if stopped():
+            return found
+        runs.append(replace(run, training=_training(run.path, stopped)))
+    return replace(found, runs=tuple(runs), complete=True)
+
+
+def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
+    """Read the runs whose tables have changed; None if nothing has.
+
+    A run that was deleted or cannot be read any more stays as it was last read.
+    """
+    runs, problems, changed = [], list(found.problems), False
+    for run in found.runs:
+        stamp = _stamp(run.path)
+        if stopped() or stamp == run.stamp:
+            runs.append(run)
+            continue
+        changed = True
+        try:
+            results, training = read_results(run.path, stopped), _training(run.path, stopped)
+            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
+        except (RequestError, OSError):
+            title = run.results.title
+            problems.append(Message("{run} can no longer be read; shown as it was.", run=title))
+            runs.append(replace(run, stamp=stamp))
+    return replace(found, runs=tuple(runs), problems=tuple(problems)) if changed else None
+
+
+def _training(path: Path, stopped: Stopped) -> Numbers:
+    rows = rising(read_numbers(path / "training.csv", _COLUMNS, stopped))
+    if len(rows) > _MOST_ROWS:
+        each = -(-len(rows) // _MOST_ROWS)
+        whole = len(rows) // each * each
+        rows = rows[:whole].reshape(-1, each, len(_COLUMNS)).mean(axis=1)
+    return rows
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return the times at which a run's tables were last changed; 0 for a missing one."""
+    found = []
+    for name in _WATCHED:
+        try:
+            found.append((path / name).stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return tuple(found)
+
+
+# Showing -----------------------------------------------------------------------------------------
+
+
+def build(found: RunSet, view: View) -> Shown:
+    """Compute everything that is shown of runs in one view of them.
+
+    Raises:
+        RequestError: there are no runs, or they cannot be grouped as wanted.
+    """
+    by = (BY_SETTINGS if view.grouped else BY_RUN,)
+    comparison = compare([run.results for run in found.runs], view.metric, by)
+    runs = {run.path: run for run in found.runs}
+    return Shown(
+        comparison=comparison,
+        view=view,
+        lines={plotted: _lines(plotted, comparison, runs, view) for plotted in PLOTTED},
+        notes=(*found.problems, *comparison.notes),
+    )
+
+
+def _lines(
+    plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
+) -> tuple[Line, ...]:
+    lines = []
+    for place, each in enumerate(comparison.groups):
+        members = [runs[run.path] for run in each.group.runs]
+        curves = {
+            run.path: run.curve(plotted, comparison.metric, view.x, view.smoothing)
+            for run in members
+            if each.name not in view.hidden or run.path in view.single
+        }
+        known = {path: (x, y) for path, (x, y) in curves.items() if len(x)}
+        if each.name not in view.hidden and known:
+            curve = _middle(list(known.values()))
+            lines.append(Line(label=each.name, place=place, curve=curve))
+        for run in members:
+            if run.path in view.single and run.path in known and len(members) > 1:
+                alone = _alone(*known[run.path])
+                label = f"{each.name}, seed {run.results.config.seed}"
+                lines.append(Line(label=label, place=place, curve=alone, faint=True))
+    return tuple(lines)
+
+
+def _middle(curves: Curves) -> Band:
+    """Return the curve of a group; a single run keeps all of its points."""
+    return _alone(*curves[0]) if len(curves) == 1 else band_of(curves)
+
+
+def _alone(x: Numbers, y: Numbers) -> Band:
+    return Band(x=x, middle=y, low=None, high=None)

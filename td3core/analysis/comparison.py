@@ -1,0 +1,194 @@
+"""Compares groups of runs: curves with bands, final and best with intervals, who is better."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from td3core.analysis.aggregate import (
+    FEW_RUNS,
+    Band,
+    Estimate,
+    align,
+    estimate,
+    iqm_band,
+    probability_of_improvement,
+)
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS, Group, differing, group_runs
+from td3core.analysis.results import SMOOTHED_EPISODES, Metric, RunResults, XAxis
+from td3core.arrays import Doubles
+from td3core.errors import Message, RequestError
+
+MOST_RUNS = 100
+"""Compared at once; more cannot be told apart, and would take long to read."""
+MOST_POINTS = 128
+"""Of a band."""
+_SAME_LENGTH = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupResult:
+    """What a group of runs comes to."""
+
+    group: Group
+    finals: Doubles
+    """Of every run with values, shape (runs,)."""
+    bests: Doubles
+    final: Estimate | None
+    """Interquartile mean of the finals; None if no run has values."""
+    best: Estimate | None
+
+    @property
+    def name(self) -> str:
+        """The name of the group."""
+        return self.group.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Groups of runs, measured in the same way."""
+
+    metric: Metric
+    groups: tuple[GroupResult, ...]
+    differing: tuple[str, ...]
+    """Settings that are not the same in all runs, the seed excepted."""
+    notes: tuple[Message, ...]
+    """What a reader has to know before trusting the numbers."""
+
+    def find(self, name: str) -> GroupResult:
+        """Return the group of this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for each in self.groups:
+            if each.name == name:
+                return each
+        raise KeyError(name)
+
+
+def compare(
+    runs: Sequence[RunResults], metric: Metric = "eval", by: Sequence[str] = (BY_SETTINGS,)
+) -> Comparison:
+    """Compare runs in groups.
+
+    Where a run has no evaluations, the episode returns of all are compared instead.
+
+    Args:
+        runs: the runs.
+        metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes.
+        by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
+
+    Raises:
+        RequestError: no run is given, or they cannot be grouped in this way.
+    """
+    if not runs:
+        raise RequestError("No runs to compare.")
+    used, notes = _measurable(runs, metric)
+    groups = tuple(_result(group, used) for group in group_runs(runs, by))
+    if tuple(by) != (BY_RUN,):
+        notes += _few(groups)
+    return Comparison(
+        metric=used,
+        groups=groups,
+        differing=differing(runs),
+        notes=(*notes, *(note for each in groups for note in _notes(each, used))),
+    )
+
+
+def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
+    """Return how likely a run of one group has a higher final return than one of another.
+
+    Raises:
+        RequestError: their environments differ, or one has no results.
+    """
+    first, second = better.group.env, worse.group.env
+    if first != second:
+        raise RequestError(
+            "Returns of {first} and {second} cannot be compared.", first=first, second=second
+        )
+    for each in (better, worse):
+        if not len(each.finals):
+            raise RequestError("{group} has no results yet.", group=each.name)
+    return probability_of_improvement(better.finals, worse.finals)
+
+
+def band(group: Group, metric: Metric, x: XAxis, smoothing: int = 1) -> Band:
+    """Return the interquartile mean of a group's curves with its 95 % band.
+
+    It covers the range in which every run of the group that has values has them.
+    """
+    curves = [run.curve(metric, x, smoothing) for run in group.runs]
+    return band_of([curve for curve in curves if len(curve[0])])
+
+
+def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
+    """Return the interquartile mean of curves, none of them empty, with its 95 % band."""
+    grid, values = align(curves, MOST_POINTS)
+    if not len(grid):
+        return Band(x=grid, middle=np.empty(0), low=None, high=None)
+    return iqm_band(grid, values)
+
+
+def curve_smoothing(metric: Metric) -> int:
+    """Return how many values a curve's mean is taken of, unless the user asks for another."""
+    return SMOOTHED_EPISODES if metric == "return" else 1
+
+
+def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Message]]:
+    """Return what all runs can be compared by, and why it is not what was asked for."""
+    without = [run for run in runs if not len(run.evaluations)]
+    if metric == "return" or not without:
+        return metric, []
+    if len(without) == 1:
+        template = "{run} has no evaluations; episode returns are compared instead."
+    else:
+        template = "{count} runs have no evaluations; episode returns are compared instead."
+    return "return", [Message(template, run=without[0].title, count=len(without))]
+
+
+def _result(group: Group, metric: Metric) -> GroupResult:
+    pairs = [(run.final(metric), run.best(metric)) for run in group.runs]
+    known = np.array([pair for pair in pairs if not math.isnan(pair[0])]).reshape(-1, 2)
+    finals, bests = known[:, 0], known[:, 1]
+    return GroupResult(
+        group=group,
+        finals=finals,
+        bests=bests,
+        final=estimate(finals) if len(finals) else None,
+        best=estimate(bests) if len(bests) else None,
+    )
+
+
+def _few(results: Sequence[GroupResult]) -> list[Message]:
+    """Return what is to be said of groups with few runs."""
+    found = []
+    single = [each for each in results if len(each.finals) == 1]
+    few = [each for each in results if 1 < len(each.finals) < FEW_RUNS]
+    if len(single) == 1:
+        found.append(Message("{group} has one run: no interval, no band.", group=single[0].name))
+    elif single:
+        template = "{count} groups have one run each: no interval, no band."
+        found.append(Message(template, count=len(single)))
+    if len(few) == 1:
+        template = "{group} has {count} runs: its intervals are likely too narrow."
+        found.append(Message(template, group=few[0].name, count=len(few[0].finals)))
+    elif few:
+        template = "{count} groups have fewer than {most} runs: intervals are likely too narrow."
+        found.append(Message(template, count=len(few), most=FEW_RUNS))
+    return found
+
+
+def _notes(result: GroupResult, metric: Metric) -> list[Message]:
+    runs, count, name = result.group.runs, len(result.finals), result.name
+    found = []
+    if count < len(runs):
+        template = "{missing} of {count} runs of {group} have no results yet."
+        missing = len(runs) - count
+        found.append(Message(template, missing=missing, count=len(runs), group=name))
+    ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
+    if ends and min(ends) < _SAME_LENGTH * max(ends):
+        template = "The runs of {group} end between step {first:,.0f} and {last:,.0f}."
+        found.append(Message(template, group=name, first=min(ends), last=max(ends)))
+    return found

@@ -1,0 +1,138 @@
+"""A figure as data: labelled lines with bands, ready for any format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Band
+from td3core.analysis.comparison import Comparison, band, curve_smoothing
+from td3core.analysis.results import Metric, XAxis
+from td3core.arrays import Doubles
+from td3core.errors import RequestError
+
+COLUMN_WIDTHS_IN = {1: 3.5, 2: 7.16}
+"""Width of one and of two text columns of a paper, in inches."""
+LEAST_IN, MOST_IN = 1.0, 40.0
+_ASPECT = 0.72
+
+BAND_ABOUT = (
+    f"Line: interquartile mean of the runs. Band: {CONFIDENCE:.0%} stratified bootstrap interval,"
+    f" {RESAMPLES:,} resamples."
+)
+_UNITS = ((3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0), (0.0, "s", 1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureLine:
+    """One line; all arrays have shape (points,)."""
+
+    label: str
+    place: int
+    """Its colour's place in the palette."""
+    x: Doubles
+    y: Doubles
+    low: Doubles | None = None
+    high: Doubles | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureData:
+    """A figure with one pair of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[FigureLine, ...]
+    width_in: float = COLUMN_WIDTHS_IN[1]
+    height_in: float = COLUMN_WIDTHS_IN[1] * _ASPECT
+    logarithmic: bool = False
+
+
+def line_of(label: str, place: int, curve: Band) -> FigureLine:
+    """Return a band as a line of a figure."""
+    return FigureLine(
+        label=label, place=place, x=curve.x, y=curve.middle, low=curve.low, high=curve.high
+    )
+
+
+def figure_of(
+    comparison: Comparison, x: XAxis, *, title: str = "", smoothing: int | None = None
+) -> FigureData:
+    """Return the figure of a comparison: one line and band for each group.
+
+    Args:
+        comparison: the groups.
+        x: the x axis.
+        title: of the figure; by default the environments.
+        smoothing: values that a curve's mean is taken of; by default 20 episodes or 1 evaluation.
+    """
+    count = curve_smoothing(comparison.metric) if smoothing is None else smoothing
+    lines = [
+        line_of(
+            f"{each.name} (n = {len(each.finals)})",
+            place,
+            band(each.group, comparison.metric, x, count),
+        )
+        for place, each in enumerate(comparison.groups)
+    ]
+    envs = dict.fromkeys(each.group.env for each in comparison.groups)
+    return in_units(
+        FigureData(
+            title=title or ", ".join(envs),
+            x_label="",
+            y_label=return_label(comparison.metric),
+            lines=tuple(lines),
+        ),
+        x,
+    )
+
+
+def return_label(metric: Metric) -> str:
+    """Return the label of the y axis of a metric."""
+    return "Evaluation return" if metric == "eval" else "Episode return"
+
+
+def in_units(figure: FigureData, x: XAxis) -> FigureData:
+    """Label the x axis, and bring times, given in seconds, to a suitable unit."""
+    if x != "time":
+        label = {"steps": "Environment steps", "episodes": "Episodes"}[x]
+        return replace(figure, x_label=label)
+    last = max((float(line.x[-1]) for line in figure.lines if len(line.x)), default=0.0)
+    _, unit, seconds = next(each for each in _UNITS if last >= each[0])
+    lines = tuple(replace(line, x=line.x / seconds) for line in figure.lines)
+    return replace(figure, lines=lines, x_label=f"Wall time ({unit})")
+
+
+def sized(figure: FigureData, size: str, columns: int = 1) -> FigureData:
+    """Return a figure of another size.
+
+    Args:
+        figure: the figure.
+        size: ``WIDTHxHEIGHT`` in inches, such as ``3.5x2.5``; empty for that of ``columns``.
+        columns: text columns that it is as wide as, 1 or 2.
+
+    Raises:
+        RequestError: the size is not two lengths from 1 to 40 inches.
+    """
+    width = COLUMN_WIDTHS_IN[columns]
+    lengths: Sequence[float] = (width, width * _ASPECT / columns**0.5)
+    if size:
+        try:
+            lengths = [float(part) for part in size.lower().split("x")]
+        except ValueError:
+            lengths = ()
+        if len(lengths) != 2 or not all(LEAST_IN <= each <= MOST_IN for each in lengths):
+            raise RequestError(
+                "The size {size} must be WIDTHxHEIGHT in inches, each from {least:g} to {most:g},"
+                " such as 3.5x2.5.",
+                size=repr(size),
+                least=LEAST_IN,
+                most=MOST_IN,
+            )
+    return replace(figure, width_in=lengths[0], height_in=lengths[1])
+
+
+def drawable(line: FigureLine) -> bool:
+    """Return whether a line has a finite point."""
+    return bool(np.isfinite(line.y).any())

@@ -1,0 +1,161 @@
+"""Which runs are compared as one group, what the groups are called, and how they differ."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from td3core.analysis.results import RunResults, settings_of
+from td3core.config import RunConfig, Tunables, specs
+from td3core.config.presets import PLUS
+from td3core.errors import RequestError, brief, unknown_name
+
+BY_SETTINGS, BY_RUN = "settings", "run"
+_MOST_NAMED = 3
+_LONGEST = 40
+_IN_NAME_ONLY = ("preset", "env", "history")
+"""Settings that a group's name has words of its own for, or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Runs of one environment that are compared as one."""
+
+    name: str
+    runs: tuple[RunResults, ...]
+
+    @property
+    def env(self) -> str:
+        """The environment of its runs."""
+        return self.runs[0].config.env
+
+    def values(self, setting: str) -> str:
+        """Return the value of a setting as text; several values are listed."""
+        found = dict.fromkeys(value_text(settings_of(run)[setting]) for run in self.runs)
+        return brief(", ".join(found), _LONGEST)
+
+
+def group_runs(runs: Sequence[RunResults], by: Sequence[str] = (BY_SETTINGS,)) -> tuple[Group, ...]:
+    """Sort runs into groups, in the order in which each group comes up first.
+
+    Args:
+        runs: the runs.
+        by: ``settings``: runs that were started as a group, or whose settings differ in the seed
+            only; ``run``: each run by itself; or names of settings that runs of a group share.
+
+    Raises:
+        RequestError: there is no such setting, or a group would pool several environments.
+    """
+    key = _key(by)
+    found: dict[Hashable, list[RunResults]] = {}
+    for run in runs:
+        found.setdefault(key(run), []).append(run)
+    members = list(found.values())
+    names = _names(members, by)
+    for name, group in zip(names, members, strict=True):
+        _require_one_env(name, group)
+    return tuple(
+        Group(name=name, runs=tuple(group)) for name, group in zip(names, members, strict=True)
+    )
+
+
+def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
+    """Return the settings that are not the same in all runs, the seed excepted."""
+    all_settings = [settings_of(run) for run in runs]
+    names = all_settings[0] if all_settings else {}
+    return tuple(name for name in names if len({each[name] for each in all_settings}) > 1)
+
+
+def value_text(value: Any) -> str:
+    """Return the value of a setting as short text."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return "×".join(map(str, value))
+    return str(value) or "none"
+
+
+def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
+    if tuple(by) == (BY_SETTINGS,):
+        return lambda run: run.group or tuple(settings_of(run).items())
+    if tuple(by) == (BY_RUN,):
+        return lambda run: run.path
+    known = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
+    for name in by:
+        if name not in known or name == "seed":
+            raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *known])
+    return lambda run: tuple(settings_of(run)[name] for name in by)
+
+
+def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
+    envs = sorted({run.config.env for run in group})
+    if len(envs) > 1:
+        raise RequestError(
+            "Group {name} would pool runs of {first} and {second}, whose returns cannot be"
+            " averaged. Group by env as well.",
+            name=name,
+            first=envs[0],
+            second=envs[1],
+        )
+
+
+# Names -------------------------------------------------------------------------------------------
+
+
+def _names(groups: Sequence[Sequence[RunResults]], by: Sequence[str]) -> list[str]:
+    """Name each group, as short as tells them apart."""
+    if tuple(by) == (BY_RUN,):
+        return _unique([_run_names(groups), [group[0].path.name for group in groups]])
+    if tuple(by) != (BY_SETTINGS,):
+        return _unique([[_described(settings_of(group[0]), by) for group in groups]])
+    return _unique([_setting_names(groups)])
+
+
+def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
+    names = zip(groups, _setting_names(groups), strict=True)
+    return [group[0].name or f"{text} seed {group[0].config.seed}" for group, text in names]
+
+
+def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
+    """Name groups as they were started, else by environment, if it differs, and variant."""
+    several = len({run.config.env for group in groups for run in group}) > 1
+    names = []
+    for group in groups:
+        first = group[0]
+        parts = [part for part in first.config.preset.split(PLUS) if part != first.config.env]
+        variant = PLUS.join(filter(None, parts)) or "TD3"
+        names.append(first.group or (f"{first.config.env} {variant}" if several else variant))
+    return names
+
+
+def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
+    """Add to names that several groups have the first settings in which these groups differ."""
+    heads = _preset_names(groups)
+    named: dict[str, list[str]] = {}
+    for head, count in Counter(heads).items():
+        alike = zip(heads, groups, strict=True)
+        runs = [run for each, group in alike for run in group if each == head]
+        names = differing(runs) if count > 1 else ()
+        named[head] = [name for name in names if name not in _IN_NAME_ONLY][:_MOST_NAMED]
+    return [
+        " ".join(filter(None, (head, _described(settings_of(group[0]), named[head]))))
+        for head, group in zip(heads, groups, strict=True)
+    ]
+
+
+def _described(settings: Mapping[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {value_text(settings[name])}" for name in names)
+
+
+def _unique(attempts: Sequence[list[str]]) -> list[str]:
+    """Return the first attempt without equal names, else the last one with numbers."""
+    for names in attempts:
+        if len(set(names)) == len(names):
+            return names
+    counts, numbered = Counter[str](), []
+    for name in attempts[-1]:
+        counts[name] += 1
+        numbered.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return numbered

@@ -1,0 +1,161 @@
+"""What one run measured: its evaluations and episodes, along any x axis."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from td3core.arrays import Doubles
+from td3core.config import RunConfig, Tunables, to_dict
+from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_numbers, rising
+
+Metric = Literal["eval", "return"]
+"""Mean return of an evaluation, or return of a training episode."""
+XAxis = Literal["steps", "episodes", "time"]
+
+SMOOTHED_EPISODES = 20
+"""Episode returns are compared by their mean over this many episodes: one says little."""
+_MOST_LAST = {"eval": 10, "return": 100}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    """A run's settings and measured returns."""
+
+    path: Path
+    config: RunConfig
+    tunables: Tunables
+    """Those it was started with."""
+    name: str = ""
+    """What the user calls it."""
+    group: str = ""
+    """The group it was started in, if that is on record."""
+    history: str = ""
+    """What else sets it apart: the checkpoint it was branched from, live changes."""
+    evaluations: Doubles
+    """Environment steps, mean return and seconds since the start, shape (n, 3)."""
+    episodes: Doubles
+    """The same of training episodes, shape (m, 3)."""
+
+    @property
+    def title(self) -> str:
+        """The name that the user gave it, else that of its folder."""
+        return self.name or self.path.name
+
+    def rows(self, metric: Metric) -> Doubles:
+        """Return the table of a metric, shape (n, 3)."""
+        return self.evaluations if metric == "eval" else self.episodes
+
+    def along(self, env_steps: Doubles, time_s: Doubles, x: XAxis) -> Doubles:
+        """Return where on an x axis something measured at these steps and seconds lies.
+
+        On the axis of episodes that is how many had ended by then.
+        """
+        if x == "steps":
+            return env_steps
+        if x == "time":
+            # A clock that was set back must not turn a curve around.
+            return np.fmax.accumulate(time_s) if len(time_s) else time_s
+        return np.searchsorted(self.episodes[:, 0], env_steps, side="right").astype(np.float64)
+
+    def curve(self, metric: Metric, x: XAxis, smoothing: int = 1) -> tuple[Doubles, Doubles]:
+        """Return a metric along an x axis, shapes (n,), each value a mean of the last ones.
+
+        Args:
+            metric: what was measured.
+            x: the axis.
+            smoothing: how many values a mean is taken of; 1 leaves them as they are.
+        """
+        rows = self.rows(metric)
+        at = self.along(rows[:, 0], rows[:, 2], x)
+        # Runs of early versions have no times.
+        known = np.isfinite(at)
+        return at[known], trailing_mean(rows[:, 1], smoothing)[known]
+
+    def final(self, metric: Metric) -> float:
+        """Return the mean of the last :func:`last_values`; NaN without any."""
+        values = self.rows(metric)[:, 1]
+        count = last_values(len(values), metric)
+        return float(values[-count:].mean()) if count else math.nan
+
+    def best(self, metric: Metric) -> float:
+        """Return the best evaluation, or the best mean of 20 episodes; NaN without any."""
+        values = self.rows(metric)[:, 1]
+        if not len(values):
+            return math.nan
+        if metric == "eval":
+            return float(values.max())
+        whole = trailing_mean(values, SMOOTHED_EPISODES)[SMOOTHED_EPISODES - 1 :]
+        return float(whole.max()) if len(whole) else float(values.mean())
+
+
+def last_values(count: int, metric: Metric) -> int:
+    """Return how many values at its end a run is judged by.
+
+    A tenth of them, at least one and at most 10 evaluations or 100 episodes.
+    """
+    return min(math.ceil(count / 10), _MOST_LAST[metric])
+
+
+def trailing_mean(values: Doubles, count: int) -> Doubles:
+    """Return the mean of each value and of up to ``count - 1`` before it, shape (n,)."""
+    if count <= 1 or not len(values):
+        return values
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - count, 0)
+    # Relative to the mean: sums of large returns would lose digits.
+    middle = values.mean()
+    sums = np.concatenate(([0.0], np.cumsum(values - middle)))
+    means: Doubles = middle + (sums[ends] - sums[starts]) / (ends - starts)
+    return means
+
+
+def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunResults:
+    """Read what a run measured; its other tables and its checkpoints are left alone.
+
+    Args:
+        path: the run's folder.
+        stopped: asked now and then; True ends the reading early.
+
+    Raises:
+        RequestError: it is no run, or its description is damaged.
+    """
+    run = RunDirectory.open(path)
+
+    def table(name: str, value: str) -> Doubles:
+        rows = rising(
+            read_numbers(run.path / f"{name}.csv", ("env_steps", value, "time_s"), stopped)
+        )
+        return rows[np.isfinite(rows[:, 1])]
+
+    return RunResults(
+        path=run.path,
+        config=run.config,
+        tunables=run.first_tunables,
+        name=run.label().name,
+        group=run.group,
+        history=_history(run),
+        evaluations=table("evaluations", "mean"),
+        episodes=table("episodes", "return"),
+    )
+
+
+def settings_of(run: RunResults) -> dict[str, Any]:
+    """Return everything that sets a run apart from others, the seed excepted."""
+    values = to_dict(run.config) | to_dict(run.tunables)
+    del values["seed"]
+    found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return found | {"history": run.history}
+
+
+def _history(run: RunDirectory) -> str:
+    """Describe what happened to a run besides training with its settings; mostly nothing."""
+    parts = []
+    if run.parent is not None:
+        parts.append(f"branched from {run.parent.run} at {run.parent.env_steps}")
+    changes = [entry for entry in run.journal() if "field" in entry]
+    return ", ".join([*parts, *(f"{c['field']}={c['new']} at {c['step']}" for c in changes)])

@@ -1,0 +1,38 @@
+"""A comparison in words, the same on the terminal and in the window."""
+
+from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Estimate
+from td3core.analysis.results import SMOOTHED_EPISODES
+
+METRICS = {
+    "eval": f"Evaluation return: interquartile mean [{CONFIDENCE:.0%} interval]",
+    "return": f"Episode return: interquartile mean [{CONFIDENCE:.0%} interval]",
+}
+
+FINAL_ABOUT = (
+    "Per run the mean of its last evaluations: a tenth of them, at least 1 and at most 10 (of"
+    " episodes at most 100). Then the interquartile mean over the runs."
+)
+BEST_ABOUT = (
+    "Per run its best evaluation (of episodes the best mean of"
+    f" {SMOOTHED_EPISODES}). Then the interquartile mean over the runs. The best of many noisy"
+    " values is too high: judge by the final return."
+)
+INTERVAL_ABOUT = (
+    f"In brackets the {CONFIDENCE:.0%} interval of a stratified bootstrap over the runs,"
+    f" {RESAMPLES:,} resamples, as in Agarwal et al. 2021."
+)
+IMPROVEMENT_ABOUT = (
+    "How likely a run of the first group has a higher final return than a run of the second; ties"
+    " count half. 0.5 means no difference."
+)
+
+
+def estimate_text(found: Estimate | None, decimals: int = 1) -> str:
+    """Return a value with its interval, such as ``-168.0 [-180.1, -140.3]``."""
+    if found is None:
+        return "-"
+    value = f"{found.value:,.{decimals}f}"
+    if found.interval is None:
+        return value
+    low, high = (f"{end:,.{decimals}f}" for end in (found.interval.low, found.interval.high))
+    return f"{value} [{low}, {high}]"

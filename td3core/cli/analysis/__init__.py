@@ -1,0 +1,1 @@
+"""Commands that compute something from several runs."""

@@ -1,0 +1,253 @@
+"""The command that compares runs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from td3core.cli.options import AsJson, Force, RunsDir
+from td3core.cli.paths import require_writable_name, runs_folder
+from td3core.cli.terminal import Answer, log, printable
+from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from td3core.analysis.aggregate import Estimate
+    from td3core.analysis.comparison import Comparison, GroupResult
+    from td3core.analysis.results import RunResults
+    from td3core.runs.directory import RunDirectory
+
+
+class Axis(StrEnum):
+    """What runs along the x axis."""
+
+    STEPS = "steps"
+    EPISODES = "episodes"
+    TIME = "time"
+
+
+class Measured(StrEnum):
+    """What is compared."""
+
+    EVAL = "eval"
+    RETURN = "return"
+
+
+Selections = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names.",
+    ),
+]
+_FILES = ("--csv", "--png", "--svg", "--pdf")
+_SUFFIXES = tuple(option.replace("--", ".") for option in _FILES)
+
+
+def _file_option(option: str, about: str) -> Any:
+    return typer.Option(option, metavar="FILE", help=about)
+
+
+def compare_command(
+    runs: Selections,
+    group_by: Annotated[
+        str,
+        typer.Option(
+            "--group-by",
+            metavar="NAMES",
+            help="settings: runs that differ in the seed only; run: each by itself; or settings,"
+            " separated by commas.",
+        ),
+    ] = "settings",
+    x: Annotated[Axis, typer.Option("--x", help="The x axis.")] = Axis.STEPS,
+    metric: Annotated[
+        Measured, typer.Option("--metric", help="Returns of evaluations or of training episodes.")
+    ] = Measured.EVAL,
+    csv: Annotated[Path | None, _file_option("--csv", "Write the curves as a table.")] = None,
+    png: Annotated[Path | None, _file_option("--png", "Write the figure as PNG.")] = None,
+    svg: Annotated[Path | None, _file_option("--svg", "Write the figure as SVG.")] = None,
+    pdf: Annotated[Path | None, _file_option("--pdf", "Write the figure as PDF.")] = None,
+    size: Annotated[
+        str, typer.Option("--size", metavar="WxH", help="Size of the figure in inches.")
+    ] = "",
+    columns: Annotated[
+        int, typer.Option("--columns", min=1, max=2, help="Text columns the figure is wide.")
+    ] = 1,
+    title: Annotated[str, typer.Option("--title", help="Title of the figure.")] = "",
+    smooth: Annotated[
+        int | None, typer.Option("--smooth", min=1, help="Values in the mean of a curve.")
+    ] = None,
+    force: Force = False,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> Answer:
+    """Compare runs in groups: final and best returns, and which group is better."""
+    from td3core.analysis.comparison import compare
+    from td3core.analysis.figure_data import figure_of, sized
+    from td3core.exporters.registry import export_figure
+
+    files = _targets((csv, png, svg, pdf), force)
+    comparison = compare(_read(runs, runs_dir), metric.value, _names(group_by))
+    if files:
+        figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
+        figure = sized(figure, size, columns)
+        for file in files:
+            export_figure(figure, file)
+            log(f"Written: {file}")
+    if as_json:
+        return Answer(result=as_object(comparison))
+    _show(comparison)
+    return Answer()
+
+
+def _names(group_by: str) -> list[str]:
+    return [name.strip() for name in group_by.split(",") if name.strip()] or ["settings"]
+
+
+def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
+    """Return the files to write.
+
+    Raises:
+        RequestError: one has another suffix than its format, or cannot be written to.
+    """
+    found = []
+    for file, option, suffix in zip(files, _FILES, _SUFFIXES, strict=True):
+        if file is None:
+            continue
+        if file.suffix.lower() != suffix:
+            raise RequestError(
+                "{option} takes a file that ends in {suffix}, not {file}.",
+                option=option,
+                suffix=suffix,
+                file=repr(file.name),
+            )
+        require_writable_name(file, overwrite=force)
+        found.append(file.absolute())
+    return found
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def _read(selections: Sequence[str], runs_dir: Path | None) -> "list[RunResults]":
+    """Read the runs that are meant, each once, in the order given.
+
+    Raises:
+        RequestError: one names no run, or there are too many.
+    """
+    from td3core.analysis.comparison import MOST_RUNS
+    from td3core.analysis.results import read_results
+
+    paths = list(dict.fromkeys(path for text in selections for path in _chosen(text, runs_dir)))
+    if len(paths) > MOST_RUNS:
+        raise RequestError(
+            "{count} runs are too many to compare; choose at most {most}.",
+            count=len(paths),
+            most=MOST_RUNS,
+        )
+    return [read_results(path) for path in paths]
+
+
+def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
+    """Return the runs that one word names: a folder, a pattern or a group."""
+    folder = runs_folder(runs_dir)
+    for path in (folder / text, Path(text)):
+        if (path / "run.toml").is_file():
+            return [path.absolute()]
+    found = [run.path for run in _matching(text, folder)]
+    if not found:
+        raise RequestError(
+            "{text} is no run, pattern or group in {folder}.", text=repr(text), folder=str(folder)
+        )
+    return found[::-1]
+
+
+def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
+    """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
+    from td3core.runs.listing import list_runs
+
+    for run in list_runs(folder):
+        names = (run.path.name, run.label().name)
+        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
+            yield run
+
+
+# Showing -----------------------------------------------------------------------------------------
+
+
+def as_object(comparison: "Comparison") -> dict[str, Any]:
+    """Return a comparison as plain values for JSON."""
+    groups = [
+        {
+            "name": each.name,
+            "env": each.group.env,
+            "runs": [str(run.path) for run in each.group.runs],
+            "n": len(each.finals),
+            "final": _plain(each.final),
+            "best": _plain(each.best),
+            "settings": {name: each.group.values(name) for name in comparison.differing},
+        }
+        for each in comparison.groups
+    ]
+    chances = [
+        {"better": first.name, "worse": second.name} | (_plain(chance) or {})
+        for first, second, chance in _improvements(comparison)
+    ]
+    return {
+        "metric": comparison.metric,
+        "groups": groups,
+        "improvement": chances,
+        "differing": list(comparison.differing),
+        "notes": [str(note) for note in comparison.notes],
+    }
+
+
+def _plain(found: "Estimate | None") -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def _improvements(
+    comparison: "Comparison",
+) -> "Iterator[tuple[GroupResult, GroupResult, Estimate]]":
+    """Yield every pair of groups that can be compared, with P(first > second)."""
+    from td3core.analysis.comparison import improvement
+
+    for at, first in enumerate(comparison.groups):
+        for second in comparison.groups[at + 1 :]:
+            same = first.group.env == second.group.env
+            if same and len(first.finals) and len(second.finals):
+                yield first, second, improvement(first, second)
+
+
+def _show(comparison: "Comparison") -> None:
+    """Print the comparison for people."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from td3core.analysis.wording import METRICS, estimate_text
+
+    def text(value: str) -> str:
+        return escape(printable(value))
+
+    out = Console(highlight=False)
+    numbers = (Column(name, justify="right") for name in ("runs", "final", "best"))
+    table = Table(Column("group", overflow="fold"), *numbers, title=METRICS[comparison.metric])
+    for each in comparison.groups:
+        means = (estimate_text(found) for found in (each.final, each.best))
+        table.add_row(text(each.name), str(len(each.finals)), *means)
+    out.print(table)
+    if len(comparison.groups) > 1 and comparison.differing:
+        heads = (Column(text(each.name), overflow="fold") for each in comparison.groups)
+        settings = Table("setting", *heads, title="Settings that differ")
+        for name in comparison.differing:
+            settings.add_row(name, *(text(each.group.values(name)) for each in comparison.groups))
+        out.print(settings)
+    for first, second, chance in _improvements(comparison):
+        names = f"{text(first.name)} > {text(second.name)}"
+        out.print(f"P({names}) = {estimate_text(chance, 2)}", soft_wrap=True)
+    for note in comparison.notes:
+        log(str(note))

@@ -1,0 +1,309 @@
+"""Several runs on the plots: choose, compare, hide, another axis, numbers, and the way back."""
+
+import csv
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
+
+from studio.plots.compare import session as sessions
+from studio.plots.compare.layer import colour_of
+from studio.plots.compare.view import CompareView
+from studio.theme.theme import load_theme
+from td3core.analysis.comparison import compare, improvement
+from td3core.analysis.results import read_results
+from td3core.analysis.wording import estimate_text
+from tests.studio.disk_guard import DiskGuard
+from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import action
+from tests.studio.window.test_main_job import click
+from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
+
+CHECKED, UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+
+
+def choose_runs(qtbot, window, find, paths) -> None:
+    click(qtbot, find("runs_button"))
+    qtbot.waitUntil(lambda: all(path in window.runs.model.rows for path in paths))
+    window.runs.view.choose(list(paths), paths[-1])
+
+
+def settle(qtbot, window) -> None:
+    session = window.comparison.session
+    qtbot.waitUntil(lambda: session.active and not session.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not window.comparison.plots.redraw_pending)
+
+
+def start(qtbot, window, find, paths) -> None:
+    choose_runs(qtbot, window, find, paths)
+    click(qtbot, find("runs_compare_button"))
+    settle(qtbot, window)
+
+
+class Alone:
+    """The comparison without its window."""
+
+    def __init__(self) -> None:
+        self.comparison = CompareView(load_theme("light"))
+        self.said: list[str] = []
+        self.comparison.refused.connect(self.said.append)
+
+    def find(self, name: str) -> QWidget:
+        found = self.comparison.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    def start(self, qtbot, paths) -> None:
+        self.comparison.session.compare(paths)
+        settle(qtbot, self)
+
+
+@pytest.fixture
+def alone(qtbot) -> Iterator[Alone]:
+    made = Alone()
+    qtbot.addWidget(made.comparison)
+    made.comparison.resize(700, 700)
+    made.comparison.show()
+    yield made
+    made.comparison.shutdown()
+
+
+def lines(window, plot: str = "compare_return"):
+    return window.comparison.plots.card(plot).layers[0].drawn_lines
+
+
+def pick(qtbot, window, find, name: str, text: str) -> None:
+    combo = find(name)
+    assert isinstance(combo, QComboBox)
+    at = combo.findText(text)
+    combo.setCurrentIndex(at)
+    combo.activated.emit(at)
+    settle(qtbot, window)
+
+
+def row(find, at: int):
+    tree = find("compare_table")
+    assert isinstance(tree, QTreeWidget)
+    return tree.topLevelItem(at)
+
+
+@pytest.fixture
+def groups(runs_dir: Path) -> list[Path]:
+    return two_groups(runs_dir, seeds=3)
+
+
+def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
+    qtbot, window, find, groups
+) -> None:
+    wanted = compare([read_results(path) for path in groups])
+    start(qtbot, window, find, groups)
+    assert window.comparison.isVisible()
+    assert not window.plots.isVisible()
+    assert find("compare_heading").text() == "Comparing 6 runs in 2 groups"
+    assert "fewer than 5 runs" in find("compare_notes").text()
+    tree = find("compare_table")
+    assert [tree.headerItem().text(at) for at in range(5)] == [
+        "Group",
+        "Runs",
+        "Final",
+        "Best",
+        "tau",
+    ]
+    for each in wanted.groups:
+        item = next(item for item in (row(find, 0), row(find, 1)) if item.text(0) == each.name)
+        assert item.text(1) == "3"
+        assert item.text(2) == estimate_text(each.final)
+        assert item.text(3) == estimate_text(each.best)
+        assert item.text(4) == each.group.values("tau")
+    better, worse = (find(f"compare_{name}_combo").currentText() for name in ("better", "worse"))
+    chance = improvement(wanted.find(better), wanted.find(worse))
+    assert find("compare_improvement").text() == f"= {estimate_text(chance, 2)}"
+    assert sorted(y[-1] for _, y in lines(window)) == sorted(e.final.value for e in wanted.groups)
+
+
+def test_a_group_is_hidden_and_one_of_its_runs_is_drawn(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    hidden = row(alone.find, 0).text(0)
+    row(alone.find, 0).setCheckState(0, UNCHECKED)
+    settle(qtbot, alone)
+    assert len(lines(alone)) == 1
+    assert hidden not in [each.text for each in card_legend(alone)]
+    assert row(alone.find, 0).checkState(0) is UNCHECKED
+    row(alone.find, 0).child(0).setCheckState(0, CHECKED)
+    settle(qtbot, alone)
+    assert len(lines(alone)) == 2
+    row(alone.find, 0).setCheckState(0, CHECKED)
+    settle(qtbot, alone)
+    assert len(lines(alone)) == 3
+
+
+def card_legend(window, plot: str = "compare_return"):
+    return window.comparison.plots.card(plot).layers[0].legend()
+
+
+def test_single_runs_have_a_colour_each_and_values_under_the_mouse(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    assert len(lines(alone)) == 6
+    assert len({each.colour for each in card_legend(alone)}) == 6
+    card = alone.comparison.plots.card("compare_return")
+    card.hovered.emit(QPointF(250.0, 0.0))
+    assert card.readout.splitlines()[0] == "step 250"
+    assert len(card.readout.splitlines()) == 7
+    # The latest evaluation before step 250 is the second: the start of the group plus its seed + 1.
+    assert card.readout.splitlines()[1].endswith(" 6")
+
+
+@pytest.mark.parametrize(
+    ("axis", "end", "heading"), [("Episodes", 100, "episode 50"), ("Wall time (s)", 100, "50 s")]
+)
+def test_the_x_axis_can_be_another(qtbot, alone, groups, axis, end, heading) -> None:
+    alone.start(qtbot, groups)
+    assert lines(alone)[0][0][-1] == 1000
+    pick(qtbot, alone, alone.find, "compare_x_combo", axis)
+    assert lines(alone)[0][0][-1] == end
+    card = alone.comparison.plots.card("compare_return")
+    low, high = card.plot.getViewBox().viewRange()[0]
+    assert low < 0 < end <= high < 1.5 * end
+    card.hovered.emit(QPointF(50.0, 0.0))
+    assert card.readout.splitlines()[0] == heading
+
+
+def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    before = max(y[-1] for _, y in lines(alone))
+    slider = alone.find("compare_smoothing_slider")
+    assert isinstance(slider, QSlider)
+    slider.setValue(3)
+    qtbot.waitUntil(lambda: alone.comparison.session.view.smoothing == 3)
+    settle(qtbot, alone)
+    # Returns rise by one: the mean of the last three is one lower.
+    assert max(y[-1] for _, y in lines(alone)) == pytest.approx(before - 1)
+    pick(qtbot, alone, alone.find, "compare_metric_combo", "Episodes")
+    assert alone.comparison.session.view.smoothing == 20
+    assert sorted(y[-1] for _, y in lines(alone)) == pytest.approx([-99, -96])
+    assert row(alone.find, 0).text(2).startswith(("-99.0", "-96.0"))
+
+
+def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, runs_dir) -> None:
+    runs = [make_run(runs_dir, seed=seed).path for seed in range(2)]
+    start(qtbot, window, find, runs)
+    for plot in ("compare_return", "compare_q", "compare_critic_loss", "compare_actor_loss"):
+        ((x, _),) = lines(window, plot)
+        assert len(x) > 3, plot
+    click(qtbot, find("compare_close_button"))
+    assert window.plots.isVisible()
+    assert window.comparison.session.shown is None
+
+
+def test_opening_a_run_leads_back_to_it(qtbot, window, find, runs_dir) -> None:
+    runs = [make_run(runs_dir, seed=seed).path for seed in range(2)]
+    start(qtbot, window, find, runs)
+    window.show_runs()
+    window.runs.view.choose(runs[:1], runs[0])
+    action(window.runs, "open").trigger()
+    qtbot.waitUntil(lambda: window.model.run == runs[0])
+    assert window.plots.isVisible()
+
+
+def test_the_figure_is_exported_with_its_labels(
+    qtbot, alone, groups, tmp_path, monkeypatch
+) -> None:
+    alone.start(qtbot, groups)
+    for kind in ("svg", "csv"):
+        target = tmp_path / f"figure.{kind}"
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, name=str(target): (name, ""))
+        export = next(
+            act
+            for act in alone.find("compare_export_button").menu().actions()
+            if act.objectName() == f"compare_export_{kind}"
+        )
+        with qtbot.waitSignal(alone.comparison.session.exported, timeout=30_000):
+            export.trigger()
+    svg = (tmp_path / "figure.svg").read_text()
+    for text in ("Pendulum-v1", "Environment steps", "Evaluation return", "TD3 tau 0.01 (n = 3)"):
+        assert text in svg
+    with (tmp_path / "figure.csv").open() as file:
+        assert len(list(csv.reader(file))) == 21
+
+
+def test_a_plot_that_cannot_be_written_is_a_sentence(qtbot, alone, groups, tmp_path) -> None:
+    alone.start(qtbot, groups)
+    alone.comparison.session.export("return", tmp_path / "nowhere" / "a.svg")
+    qtbot.waitUntil(lambda: "cannot be written" in " ".join(alone.said), timeout=20_000)
+
+
+def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
+    alone.start(qtbot, groups)
+    session = alone.comparison.session
+    session.set_refresh_interval(50)
+    with (groups[0] / "evaluations.csv").open("a") as file:
+        file.write("1100,500.0,1,,0,500,10,0,110\n")
+    qtbot.waitUntil(
+        lambda: "end between step" in alone.find("compare_notes").text(), timeout=20_000
+    )
+    assert any(
+        item.text(3) != "10.0 [9.0, 11.0]" for item in (row(alone.find, 0), row(alone.find, 1))
+    )
+    shutil.rmtree(groups[1])
+    qtbot.waitUntil(
+        lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000
+    )
+    assert alone.find("compare_heading").text().startswith("Comparing 6 runs in 2 groups")
+
+
+def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:
+    paths = [write_run(runs_dir, [1.0, 2.0]), write_run(runs_dir, [3.0, 4.0], env=CAR)]
+    alone.start(qtbot, paths)
+    assert {row(alone.find, at).text(0) for at in (0, 1)} == {"Pendulum-v1 TD3", f"{CAR} TD3"}
+    assert "cannot be compared" in alone.find("compare_improvement").text()
+
+
+def test_runs_without_evaluations_are_compared_by_episodes(qtbot, alone, runs_dir) -> None:
+    paths = [write_run(runs_dir, [], [float(seed)] * 30, seed=seed) for seed in range(2)]
+    alone.start(qtbot, paths)
+    assert "2 runs have no evaluations" in alone.find("compare_notes").text()
+    assert alone.find("compare_metric_combo").currentText() == "Episodes"
+    assert row(alone.find, 0).text(2) == "0.5 [0.0, 1.0]"
+
+
+def test_too_many_runs_are_cut_with_a_sentence(qtbot, alone, groups, monkeypatch) -> None:
+    monkeypatch.setattr("studio.session.run_set.MOST_RUNS", 4)
+    alone.start(qtbot, groups)
+    assert "6 runs were chosen; the first 4 are compared." in alone.find("compare_notes").text()
+    assert alone.find("compare_heading").text().startswith("Comparing 4 runs")
+
+
+def test_compare_needs_a_readable_run(qtbot, window, find, groups) -> None:
+    (groups[0] / "run.toml").write_text("nonsense =")
+    choose_runs(qtbot, window, find, groups[:1])
+    qtbot.waitUntil(lambda: window.runs.model.rows[groups[0]].problem != "")
+    assert not action(window.runs, "compare").isEnabled()
+    window.comparison.session.compare(groups[:1])
+    qtbot.waitUntil(lambda: "cannot be read" in window.banner.text)
+    assert window.plots.isVisible()
+
+
+def test_the_window_reads_no_run_in_its_own_thread(
+    qtbot, window, find, groups, runs_dir, monkeypatch
+) -> None:
+    choose_runs(qtbot, window, find, groups)
+    guard = DiskGuard(runs_dir, monkeypatch)
+    guard.watch()
+    click(qtbot, find("runs_compare_button"))
+    settle(qtbot, window)
+    pick(qtbot, window, find, "compare_x_combo", "Episodes")
+    click(qtbot, find("compare_close_button"))
+    assert guard.found == []
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_colours_of_two_rounds_are_distinct_and_seen(name: str) -> None:
+    theme = load_theme(name)
+    colours = [colour_of(theme, place) for place in range(2 * len(theme.compare))]
+    assert len(set(colours)) == len(colours)
+    assert theme.panel not in colours
+    assert sessions.REFRESH_MS >= 1000

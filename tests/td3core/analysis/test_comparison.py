@@ -1,0 +1,160 @@
+"""Runs are grouped by their settings, and each group comes to the numbers of its own runs."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu, trim_mean
+
+from td3core.analysis.comparison import band, compare, improvement
+from td3core.analysis.groups import group_runs
+from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
+from td3core.errors import RequestError
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import RunLabel, write_label
+from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
+
+
+def read(paths):
+    return [read_results(path) for path in paths]
+
+
+def test_runs_that_differ_in_the_seed_alone_are_a_group(runs_dir: Path) -> None:
+    found = compare(read(two_groups(runs_dir, seeds=3)))
+    assert [len(each.group.runs) for each in found.groups] == [3, 3]
+    assert found.differing == ("tau",)
+    assert [each.group.values("tau") for each in found.groups] == ["0.005", "0.01"]
+    assert [each.name for each in found.groups] == ["TD3 tau 0.005", "TD3 tau 0.01"]
+
+
+def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
+    first, second = compare(read(two_groups(runs_dir))).groups
+    # Of ten evaluations the last one counts, and it is the best too.
+    assert list(first.finals) == [9.0, 10.0, 11.0, 12.0, 13.0]
+    assert first.final.value == first.best.value == 11.0
+    assert first.final.value == trim_mean(first.finals, 0.25)
+    assert first.final.interval.low >= 9.0
+    assert second.final.value == 14.0
+    chance = improvement(second, first)
+    assert chance.value == mannwhitneyu(second.finals, first.finals).statistic / 25
+    assert improvement(first, second).value == pytest.approx(1 - chance.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "metric", "judged"),
+    [
+        *((0, "eval", 0), (1, "eval", 1), (10, "eval", 1), (11, "eval", 2), (500, "eval", 10)),
+        *((500, "return", 50), (5000, "return", 100)),
+    ],
+)
+def test_a_run_is_judged_by_the_last_tenth(count, metric, judged) -> None:
+    assert last_values(count, metric) == judged
+
+
+def test_the_final_return_is_the_mean_of_the_last_evaluations(runs_dir: Path) -> None:
+    run = read_results(write_run(runs_dir, [0.0] * 18 + [4.0, 6.0], [1.0] * 90 + [5.0] * 10))
+    assert run.final("eval") == 5.0
+    assert run.best("eval") == 6.0
+    assert run.final("return") == 5.0
+    # The best mean of 20 episodes, not the best episode.
+    assert run.best("return") == pytest.approx(3.0)
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=40), st.integers(1, 50))
+def test_a_trailing_mean_is_that_of_a_loop(values, count) -> None:
+    wanted = [np.mean(values[max(0, at + 1 - count) : at + 1]) for at in range(len(values))]
+    assert trailing_mean(np.array(values), count) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_curves_run_along_steps_episodes_or_time(runs_dir: Path) -> None:
+    run = read_results(write_run(runs_dir, [1.0, 2.0], [0.0] * 25))
+    assert list(run.curve("eval", "steps")[0]) == [100.0, 200.0]
+    assert list(run.curve("eval", "episodes")[0]) == [10.0, 20.0]
+    assert list(run.curve("eval", "time")[0]) == [10.0, 20.0]
+    assert list(run.curve("return", "episodes")[0]) == list(range(1, 26))
+
+
+def test_a_band_ends_with_the_shortest_run_and_a_note_says_so(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0] * n, seed=n) for n in (4, 6, 10)]
+    found = compare(read(paths))
+    curve = band(found.groups[0].group, "eval", "steps")
+    assert list(curve.x) == [100.0, 200.0, 300.0, 400.0]
+    assert "end between step 400 and 1,000" in " ".join(found.notes)
+    assert "3 runs: its intervals are likely too narrow" in " ".join(found.notes)
+
+
+def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
+    found = compare(read([write_run(runs_dir, [1.0, 2.0])]))
+    assert found.groups[0].final.interval is None
+    assert band(found.groups[0].group, "eval", "steps").low is None
+    assert "one run: no interval" in found.notes[0]
+
+
+def test_episodes_are_compared_where_a_run_has_no_evaluations(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0], [7.0] * 5), write_run(runs_dir, [], [8.0] * 5, seed=1)]
+    found = compare(read(paths))
+    assert found.metric == "return"
+    assert found.groups[0].final.value == 7.5
+    assert "has no evaluations; episode returns are compared" in found.notes[0]
+
+
+def test_a_run_without_results_is_counted_out(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [], [7.0] * 5), write_run(runs_dir, seed=1)]
+    found = compare(read(paths)).groups[0]
+    assert len(found.finals) == 1
+    empty = compare(read(paths[1:])).groups[0]
+    assert empty.final is None
+    assert len(band(empty.group, "eval", "steps").x) == 0
+    with pytest.raises(RequestError, match="no results yet"):
+        improvement(found, empty)
+
+
+def test_environments_stand_side_by_side_but_are_never_pooled(runs_dir: Path) -> None:
+    runs = read([write_run(runs_dir, [1.0]), write_run(runs_dir, [2.0], env=CAR)])
+    found = compare(runs)
+    assert [each.name for each in found.groups] == ["Pendulum-v1 TD3", f"{CAR} TD3"]
+    with pytest.raises(RequestError, match=f"{CAR} and Pendulum-v1, whose returns"):
+        compare(runs, by=("tau",))
+    with pytest.raises(RequestError, match="cannot be compared"):
+        improvement(*found.groups)
+    assert len(compare(runs, by=("tau", "env")).groups) == 2
+
+
+def test_runs_are_grouped_by_any_setting_or_not_at_all(runs_dir: Path) -> None:
+    runs = read(two_groups(runs_dir, seeds=2))
+    assert [each.name for each in group_runs(runs, ("tau",))] == ["tau 0.005", "tau 0.01"]
+    assert [len(each.runs) for each in group_runs(runs, ("run",))] == [1, 1, 1, 1]
+    with pytest.raises(RequestError, match="Did you mean tau"):
+        group_runs(runs, ("taux",))
+    with pytest.raises(RequestError, match="no setting to group by"):
+        group_runs(runs, ("seed",))
+
+
+def test_a_branch_and_a_run_that_was_tuned_are_no_further_seeds(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0], seed=seed) for seed in range(2)]
+    entry = {"step": 50, "field": "tau", "old": 0.005, "new": 0.02, "time": ""}
+    RunDirectory.open(paths[1]).note(entry)
+    runs = read(paths)
+    assert len(compare(runs).groups) == 2
+    assert settings_of(runs[1])["history"] == "tau=0.02 at 50"
+
+
+def test_runs_by_themselves_have_the_names_that_the_user_gave_them(runs_dir: Path) -> None:
+    paths = two_groups(runs_dir, seeds=1)
+    write_label(paths[0], RunLabel(name="mine"))
+    names = [each.name for each in group_runs(read(paths), ("run",))]
+    assert names == ["mine", "TD3 tau 0.01 seed 0"]
+
+
+def test_damaged_rows_are_left_out(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0, 2.0], [3.0])
+    with (path / "evaluations.csv").open("a") as file:
+        file.write("300,nan,1,,0,1 1,10 10,0,30\n400,x,1,,0,1,10,0,40\n500,9")
+    run = read_results(path)
+    assert list(run.evaluations[:, 1]) == [1.0, 2.0]
+    (path / "episodes.csv").write_bytes(b"\0" * 100)
+    assert len(read_results(path).episodes) == 0
+    assert math.isnan(read_results(path).final("return"))

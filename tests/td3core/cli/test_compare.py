@@ -1,0 +1,174 @@
+"""The command that compares: table, JSON, figures, and what it refuses."""
+
+import csv
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from td3core.analysis.comparison import compare
+from td3core.analysis.results import read_results
+from td3core.cli import app
+from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
+
+
+@pytest.fixture
+def run(runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """Return a function that runs the command and returns status, output and errors."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: str) -> tuple[int, str, str]:
+        status = app.main(["compare", *words, "--runs-dir", str(runs_dir)])
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return call
+
+
+def test_json_has_the_numbers_of_the_core(run, runs_dir: Path) -> None:
+    paths = two_groups(runs_dir)
+    wanted = compare([read_results(path) for path in paths])
+    status, out, _ = run("Pendulum*", "--json")
+    found = json.loads(out.splitlines()[-1])
+    assert status == 0
+    assert [each["n"] for each in found["groups"]] == [5, 5]
+    for each in found["groups"]:
+        known = wanted.find(each["name"])
+        assert each["final"]["value"] == known.final.value
+        assert each["final"]["interval"]["low"] == known.final.interval.low
+        assert each["best"]["interval"]["high"] == known.best.interval.high
+    assert found["differing"] == ["tau"]
+    (chance,) = found["improvement"]
+    assert (chance["better"], chance["worse"]) == ("TD3 tau 0.005", "TD3 tau 0.01")
+    # Of 25 pairs 3 wins and 2 ties: seeds 4 and 3 against seed 0 and so on.
+    wins = sum(a > b + 3 for a in range(5) for b in range(5))
+    ties = sum(a == b + 3 for a in range(5) for b in range(5))
+    assert chance["value"] == (wins + ties / 2) / 25
+
+
+def test_the_table_names_groups_numbers_settings_and_notes(run, runs_dir: Path) -> None:
+    two_groups(runs_dir, seeds=3)
+    status, out, err = run("Pendulum*")
+    assert status == 0
+    assert "TD3 tau 0.005" in out
+    assert "10.0 [9.0, 11.0]" in out
+    assert "Settings that differ" in out
+    assert "P(TD3 tau 0.005 > TD3 tau 0.01) = 0.00 [0.00, 0.00]" in out
+    assert "2 groups have fewer than 5 runs" in err
+
+
+def test_runs_are_named_by_folder_pattern_or_name_and_counted_once(run, runs_dir: Path) -> None:
+    paths = two_groups(runs_dir, seeds=1)
+    status, out, _ = run(str(paths[0]), paths[1].name, "*_s0_*", "--json")
+    assert status == 0
+    groups = json.loads(out.splitlines()[-1])["groups"]
+    assert [each["runs"] for each in groups] == [[str(path)] for path in paths]
+
+
+def test_a_group_is_named_by_its_name(run, runs_dir: Path) -> None:
+    paths = two_groups(runs_dir, seeds=2)
+    for path in paths[1:3]:
+        text = (path / "run.toml").read_text()
+        (path / "run.toml").write_text(f'group = "night"\n{text}')
+    status, out, _ = run("night", "--json")
+    (group,) = json.loads(out.splitlines()[-1])["groups"]
+    assert status == 0
+    assert group["name"] == "night"
+    assert sorted(group["runs"]) == sorted(map(str, paths[1:3]))
+    assert sorted(group["settings"]["tau"].split(", ")) == ["0.005", "0.01"]
+
+
+@pytest.mark.parametrize("x", ["steps", "episodes", "time"])
+def test_the_table_of_curves_holds_every_point(run, runs_dir: Path, tmp_path: Path, x: str) -> None:
+    two_groups(runs_dir)
+    file = tmp_path / "curves.csv"
+    assert run("Pend*", "--csv", str(file), "--x", x)[0] == 0
+    with file.open() as text:
+        rows = list(csv.reader(text))
+    assert rows[0][2:] == ["Evaluation return", "low", "high"]
+    assert len(rows) == 1 + 2 * 10
+    first = [float(value) for value in rows[1][1:]]
+    assert first[0] == {"steps": 100.0, "episodes": 10.0, "time": 10.0}[x]
+    # The first evaluations of five seeds are 0 to 4.
+    assert first[1] == 2.0
+    assert 0 <= first[2] <= first[1] <= first[3] <= 4
+
+
+def test_figures_are_vectors_with_title_axes_and_legend(
+    run, runs_dir: Path, tmp_path: Path
+) -> None:
+    two_groups(runs_dir, seeds=2)
+    files = [tmp_path / f"a.{kind}" for kind in ("svg", "pdf", "png")]
+    options = [word for file in files for word in (f"--{file.suffix[1:]}", str(file))]
+    status, _, _ = run("Pend*", *options, "--size", "5x3", "--title", "My $ title")
+    assert status == 0
+    svg = files[0].read_text()
+    assert "<image" not in svg
+    texts = {"".join(each.itertext()).strip() for each in ET.fromstring(svg).iter()}
+    for text in ("My $ title", "Environment steps", "Evaluation return", "TD3 tau 0.01 (n = 2)"):
+        assert text in texts
+    assert files[1].read_bytes().startswith(b"%PDF")
+    with Image.open(files[2]) as picture:
+        assert picture.size == (1500, 900)
+    again = tmp_path / "b.svg"
+    run("Pend*", "--svg", str(again), "--size", "5x3", "--title", "My $ title")
+    assert again.read_text() == svg
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nothing*"], "is no run, pattern or group in"),
+        (["Pend*", "--group-by", "taux"], "no setting to group by called 'taux'"),
+        (["*", "--group-by", "tau"], "would pool runs of"),
+        (["Pend*", "--png", "a.svg"], "--png takes a file that ends in .png"),
+        (["Pend*", "--svg", "a.svg", "--size", "huge"], "must be WIDTHxHEIGHT in inches"),
+        (["Pend*", "--svg", "a.svg", "--size", "5x3000"], "must be WIDTHxHEIGHT in inches"),
+        (["Pend*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
+        (["Pend*", "--x", "days"], "is not one of"),
+    ],
+)
+def test_a_wrong_request_gets_a_sentence(
+    run, runs_dir: Path, tmp_path: Path, monkeypatch, words, sentence
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(runs_dir, [1.0])
+    write_run(runs_dir, [1.0], env=CAR)
+    status, out, _ = run(*words, "--json")
+    assert status == 2
+    assert sentence in json.loads(out.splitlines()[-1])["error"]
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:
+    monkeypatch.setattr("td3core.analysis.comparison.MOST_RUNS", 2)
+    two_groups(runs_dir, seeds=2)
+    status, _, err = run("Pend*")
+    assert status == 2
+    assert "4 runs are too many to compare; choose at most 2." in err
+
+
+def test_a_damaged_run_is_refused_by_name_and_skipped_by_a_pattern(run, runs_dir: Path) -> None:
+    good, bad = write_run(runs_dir, [1.0]), write_run(runs_dir, [1.0], seed=1)
+    (bad / "run.toml").write_text("nonsense =")
+    assert run(bad.name)[0] == 2
+    status, out, _ = run("Pend*", "--json")
+    assert status == 0
+    assert json.loads(out.splitlines()[-1])["groups"][0]["runs"] == [str(good)]
+
+
+def test_comparing_loads_neither_torch_nor_a_figure_that_nobody_wants(
+    root: Path, runs_dir: Path
+) -> None:
+    write_run(runs_dir, [1.0])
+    code = (
+        "import sys; from td3core.cli.app import main;"
+        f"main(['compare', 'Pend*', '--runs-dir', {str(runs_dir)!r}, '--json']);"
+        "print(sorted({'torch', 'matplotlib', 'gymnasium', 'PySide6'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
