@@ -1,19 +1,19 @@
-"""Owns one run at a time: its QThread, its Control and the state it is in."""
+"""Owns one run at a time, in a QThread or in another process, and the state it is in."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
+from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
-from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
-from td3core.protocol.events import Failed, Phase, Progress
+from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
 from td3core.runs.journal import Change
 
 
@@ -27,18 +27,47 @@ class SessionState(StrEnum):
     STOPPING = "stopping"
 
 
+class Steering(Protocol):
+    """How a run is asked, wherever it lives; no method waits for it."""
+
+    def tune(self, tunables: Tunables) -> int:
+        """Request new live settings; return the revision that will be acknowledged."""
+
+    def pause(self) -> None:
+        """Request a pause."""
+
+    def resume(self) -> None:
+        """Let a paused run continue."""
+
+    def save(self) -> None:
+        """Request a checkpoint."""
+
+    def stop(self) -> None:
+        """Request the run to save and end."""
+
+
 class RunController(QObject):
-    """Starts, steers and ends runs. All requests go through the thread-safe Control."""
+    """Starts, steers and ends runs of this process, and follows and steers those of others.
+
+    A run of this process lives in a QThread and is asked through its Control; one of another
+    process through a :class:`FollowedRun`.
+    """
 
     state_changed = Signal(object)
     event_reported = Signal(object)
+    caught_up = Signal(object)
+    """What a run had reported before it was followed: a tuple of events."""
+    refused = Signal(str)
+    """Why a request to a followed run was not done."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._state = SessionState.IDLE
         self._thread: QThread | None = None
         self._worker: Worker | ProcessWorker | None = None
-        self._control: Control | RunProcess | None = None
+        self._control: Steering | None = None
+        """Of the run of this window, or the followed one."""
+        self._followed: FollowedRun | None = None
         self.own_process = False
         """Whether runs that start from now on train in a process of their own."""
 
@@ -49,8 +78,13 @@ class RunController(QObject):
 
     @property
     def busy(self) -> bool:
-        """True from the start of a run until its thread has ended."""
-        return self._state is not SessionState.IDLE
+        """True from the start of a run of this process until its thread has ended."""
+        return self._thread is not None
+
+    @property
+    def following(self) -> bool:
+        """True while a run of another process is followed."""
+        return self._followed is not None
 
     def start(
         self,
@@ -72,20 +106,42 @@ class RunController(QObject):
         """Start a new run from a checkpoint. Ignored while another one lives."""
         self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
 
-    def _begin(self, job: Job) -> None:
-        if self._state is not SessionState.IDLE:
+    def follow(self, run: Path) -> None:
+        """Follow a run of another process. Ignored while a run of this one lives."""
+        if self.busy:
             return
+        self.stop_following()
+        self._control = self._followed = FollowedRun(run, self)
+        self._followed.reported.connect(self._on_followed)
+        self._followed.failed.connect(self.refused)
         self._set_state(SessionState.STARTING)
+
+    def stop_following(self, *, wait: bool = False) -> None:
+        """Follow no longer; the run continues. ``wait`` for the thread that follows."""
+        followed, self._followed = self._followed, None
+        if followed is not None:
+            self._control = None
+            if wait:
+                followed.join()
+            else:
+                followed.close()
+            followed.deleteLater()
+            self._set_state(SessionState.IDLE)
+
+    def _begin(self, job: Job) -> None:
+        if self.busy:
+            return
+        self.stop_following()
         try:
             self._make_worker(job)
         except OSError as problem:
             reason = problem.strerror or str(problem)
             message = Message("No process could be started: {reason}.", reason=reason)
             self.event_reported.emit(Failed(message=message, details=""))
-            self._set_state(SessionState.IDLE)
             return
         assert self._worker is not None
         self._thread = QThread()
+        self._set_state(SessionState.STARTING)
         self._thread.setObjectName("training")
         # Torch and the environments need more than the 512 KiB some systems give a thread.
         self._thread.setStackSize(16 * 1024 * 1024)
@@ -151,11 +207,34 @@ class RunController(QObject):
         return self._control.tune(tunables)
 
     @Slot(object)
+    def _on_followed(self, found: object) -> None:
+        match found:
+            case CatchUp(events=events):
+                for event in events:
+                    self._follow_state(event)
+                self.caught_up.emit(events)
+                last = events[-1]
+            case Refusal(ask=ask, message=message):
+                if ask == "stop" and self._state is SessionState.STOPPING:
+                    self._set_state(SessionState.RUNNING)
+                if ask == "follow":
+                    self.stop_following()
+                self.refused.emit(message)
+                return
+            case last:
+                self._on_event(last)
+        if isinstance(last, Ended | Failed | Interrupted):
+            self.stop_following()
+
+    @Slot(object)
     def _on_event(self, event: object) -> None:
+        self._follow_state(event)
+        self.event_reported.emit(event)
+
+    def _follow_state(self, event: object) -> None:
         if isinstance(event, Progress) and self._state is not SessionState.STOPPING:
             paused = event.phase is Phase.PAUSED
             self._set_state(SessionState.PAUSED if paused else SessionState.RUNNING)
-        self.event_reported.emit(event)
 
     @Slot()
     def _on_thread_finished(self) -> None:

@@ -1,6 +1,7 @@
 """Reads a run from its files, in the background: curves, changes and how it ended."""
 
 import contextlib
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,8 +20,10 @@ from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
+from td3core.runs.metadata import RunStatus
 from td3core.runs.tables import read_numbers, read_table, rising
 from td3core.system.regular_files import exists
 
@@ -35,6 +38,8 @@ class RunHistory:
 
     record: RunRecord
     agents: SavedAgents
+    live: bool = False
+    """True if another process trains it, as far as that can be told at once."""
 
 
 def read_history(path: Path, stopped: Stopped) -> RunHistory:
@@ -61,7 +66,15 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
     _read_journal(record.journal, run)
     record.progress = _progress(run, summary, record)
     record.outcome = _outcome(run, summary, record.progress)
-    return RunHistory(record=record, agents=read_agents(run))
+    return RunHistory(record=record, agents=read_agents(run), live=_is_live(path, summary))
+
+
+def _is_live(path: Path, summary: RunSummary) -> bool:
+    if summary.state is RunStatus.RUNNING:
+        return True
+    # The lock of another machine may be invisible here; following it will show.
+    holder = lock.recorded(path) if lock.left_behind(path) else None
+    return holder is not None and holder.host not in ("", platform.node())
 
 
 def read_parent_curves(checkpoint: Path, stopped: Stopped) -> RunCurves:
@@ -152,7 +165,7 @@ def _read_journal(journal: RunJournal, run: RunDirectory) -> None:
                 line["field"],
                 _live_value(line["field"], line["old"]),
                 _live_value(line["field"], line["new"]),
-                time=_seconds(line.get("time")),
+                time=seconds_of(line.get("time")),
             )
 
 
@@ -165,7 +178,8 @@ def _live_value(name: str, value: Any) -> Any:
     return getattr(Tunables(**{name: value}), name)
 
 
-def _seconds(time: Any) -> float:
+def seconds_of(time: Any) -> float:
+    """Return a time of the journal in seconds since 1970; NaN if there is none."""
     try:
         return datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):

@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.session.curves import RunCurves
-from studio.session.history import RunHistory
+from studio.session.history import RunHistory, seconds_of
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
 from studio.session.record import RunRecord
@@ -38,6 +38,8 @@ class RunModel(QObject):
         """Of the branch that is about to start."""
         self._early: list[events.Noted] = []
         """Reported by the run that is about to start."""
+        self._quiet = False
+        """True while old events are taken in: they are not logged."""
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
@@ -77,7 +79,7 @@ class RunModel(QObject):
         return self._record.progress
 
     @property
-    def outcome(self) -> events.Ended | events.Failed | None:
+    def outcome(self) -> events.Ended | events.Failed | events.Interrupted | None:
         """How the run ended, if it has."""
         return self._record.outcome
 
@@ -139,6 +141,17 @@ class RunModel(QObject):
         self._parent_curves = parent_curves
 
     @Slot(object)
+    def catch_up(self, events_so_far: tuple[events.Event, ...]) -> None:
+        """Take in what a run of another process has reported before it was followed."""
+        self._quiet = True
+        for event in events_so_far:
+            self.handle(event)
+        self._log_changes()
+        self._quiet = False
+        step = self._record.progress.env_steps if self._record.progress else None
+        self._log("info", f"Following {self.title}, which trains in another process", step)
+
+    @Slot(object)
     def handle(self, event: object) -> None:
         """Take in one event of the run."""
         match event:
@@ -157,12 +170,7 @@ class RunModel(QObject):
                 self._on_noted(event)
             case events.Warned():
                 self._log("warning", event.message, event.env_steps)
-            case events.Ended():
-                text = f"Run {wording.ending(event)} after {event.wall_s:.0f} s"
-                self._log("info", text, event.env_steps)
-                self._end(event)
-            case events.Failed():
-                self._log("error", event.message)
+            case events.Ended() | events.Failed() | events.Interrupted():
                 self._end(event)
 
     def _on_started(self, event: events.Started) -> None:
@@ -196,7 +204,8 @@ class RunModel(QObject):
         self.curves_changed.emit()
 
     def _on_tuned(self, event: events.Tuned) -> None:
-        for marker in self._record.add_changes(event, time.time()):
+        made_at = seconds_of(event.time) if event.time else time.time()
+        for marker in self._record.add_changes(event, made_at):
             # Logged once the hand rests: a drag is one change, not a hundred lines.
             self._unlogged[id(marker)] = marker
             self._gesture.start()
@@ -210,7 +219,14 @@ class RunModel(QObject):
         self._record.add_entry(event)
         self.curves_changed.emit()
 
-    def _end(self, event: events.Ended | events.Failed) -> None:
+    def _end(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
+        if isinstance(event, events.Ended):
+            text = f"Run {wording.ending(event)} after {event.wall_s:.0f} s"
+            self._log("info", text, event.env_steps)
+        elif isinstance(event, events.Failed):
+            self._log("error", event.message)
+        else:
+            self._log("error", "Interrupted: the run's process is gone", event.env_steps)
         self._record.outcome = event
         self._training, self._parent_curves = False, None
         self._early.clear()
@@ -225,6 +241,8 @@ class RunModel(QObject):
         self._unlogged.clear()
 
     def _log(self, level: str, text: str, env_steps: int | None = None) -> None:
+        if self._quiet:
+            return
         step = "" if env_steps is None else f"step {env_steps:,}: "
         self.message_added.emit(level, step + text)
 

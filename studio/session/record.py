@@ -24,8 +24,8 @@ class RunRecord:
     """Empty for a run that was read from disk."""
     reward_threshold: float | None = None
     progress: events.Progress | None = None
-    outcome: events.Ended | events.Failed | None = None
-    """None for a run that is training, and for one that was interrupted."""
+    outcome: events.Ended | events.Failed | events.Interrupted | None = None
+    """None for a run that is training, and for one that was opened and does not."""
     curves: RunCurves = field(default_factory=RunCurves)
     parent_curves: RunCurves = field(default_factory=RunCurves)
     """Of the run's ancestors, each up to the step it was branched at; empty without any."""

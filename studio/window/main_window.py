@@ -20,6 +20,7 @@ from studio.plots.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
+from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
@@ -124,8 +125,9 @@ class MainWindow(QMainWindow):
 
     def _connect_run(self) -> None:
         self.controller.state_changed.connect(self._on_state)
-        self.controller.state_changed.connect(self.status.show_state)
         self.controller.event_reported.connect(self.model.handle)
+        self.controller.caught_up.connect(self.model.catch_up)
+        self.controller.refused.connect(partial(self.banner.show_message, "error"))
         self.model.message_added.connect(self.log.add)
         parts = WindowParts(
             toolbar=self.toolbar,
@@ -163,18 +165,25 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
-        self.sweeps.opened.connect(self.model.open)
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
-        for opened in (actions.opened, self.many.opened):
-            opened.connect(self.model.open)
+        for opened in (actions.opened, self.many.opened, self.sweeps.opened):
+            opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+
+    @Slot(object)
+    def _open(self, history: RunHistory) -> None:
+        """Show a run, and follow it if another process trains it."""
+        self.controller.stop_following()
+        self.model.open(history)
+        if history.live and history.record.run is not None:
+            self.controller.follow(history.record.run)
 
     # User actions -------------------------------------------------------------------------------
 
@@ -249,9 +258,11 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
-        busy = state is not SessionState.IDLE
-        self.toolbar.show_state(state)
+        busy, following = self.controller.busy, self.controller.following
+        self.toolbar.show_state(state, following=following)
+        self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
+        self.live.set_busy(busy or following)
         self._close_if_asked()
 
     @Slot(bool)
@@ -306,6 +317,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.many.shutdown()
+        self.controller.stop_following(wait=True)
         self.docks.save(self._settings)
         self.panels.shutdown()
         self.comparison.shutdown()

@@ -103,7 +103,9 @@ class ManyRuns(QObject):
     def stop_all(self) -> None:
         """Ask everything that trains to save and end, and start nothing more."""
         self.queue.close()
-        self._controller.stop()
+        # Not a followed one: it trains elsewhere.
+        if self._controller.busy:
+            self._controller.stop()
         self.session.command("stop")
 
     def leave_all(self) -> None:

@@ -36,7 +36,7 @@ class ResumeOffer(QObject):
         self._update()
 
     def _resumable(self) -> Path | None:
-        if self._controller.busy:
+        if self._controller.busy or self._controller.following:
             return None
         if self._model.run is not None:
             return self._model.run

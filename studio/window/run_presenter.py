@@ -90,7 +90,10 @@ class RunPresenter(QObject):
             live.forget_edits()
 
     @Slot(object)
-    def _on_ended(self, event: events.Ended | events.Failed) -> None:
+    def _on_ended(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
+        if isinstance(event, events.Interrupted):
+            text = f"{self._model.title} was interrupted: its process is gone. Resume continues it."
+            self._parts.banner.show_message("warning", text)
         if not isinstance(event, events.Failed):
             return
         saved, banner = event.last_checkpoint, self._parts.banner

@@ -7,7 +7,7 @@ from studio.formatting import format_duration
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
-from td3core.protocol.events import Ended, Failed
+from td3core.protocol.events import Ended, Failed, Interrupted
 
 
 class StatusBar(QStatusBar):
@@ -16,7 +16,7 @@ class StatusBar(QStatusBar):
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model, self._theme = model, theme
-        self._state = SessionState.IDLE
+        self._state, self._following = SessionState.IDLE, False
         self.setSizeGripEnabled(False)
         self._state_label = QLabel()
         self._state_label.setObjectName("status_state")
@@ -49,17 +49,17 @@ class StatusBar(QStatusBar):
         self._theme = theme
         self._refresh()
 
-    @Slot(object)
-    def show_state(self, state: SessionState) -> None:
-        """Show the state of the controller's run."""
-        self._state = state
+    def show_state(self, state: SessionState, *, following: bool = False) -> None:
+        """Show the state of the controller's run; ``following``: of one in another process."""
+        self._state, self._following = state, following
         self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
         now, config = self._model.progress, self._model.config
         self._state_label.setText(self._state_text())
-        self._device.setText(self._model.device)
+        place = "in another process" if self._following else ""
+        self._device.setText("  ·  ".join(filter(None, (self._model.device, place))))
         if now is None or config is None:
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
@@ -99,6 +99,8 @@ class StatusBar(QStatusBar):
         outcome = self._model.outcome
         if state is SessionState.IDLE and isinstance(outcome, Failed):
             text, colour = "failed", theme.bad
+        elif state is SessionState.IDLE and isinstance(outcome, Interrupted):
+            text, colour = "interrupted", theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Ended):
             text = "finished" if outcome.stopped == "finished" else "stopped"
             colour = theme.good

@@ -110,11 +110,11 @@ class Toolbar(QToolBar):
         self.action("resume").setEnabled(run is not None)
         self._set_tip("resume", f"Continue {run.name} from where it stopped" if run else _RESUME)
 
-    def show_state(self, state: SessionState) -> None:
-        """Enable what is possible in a state of the run."""
+    def show_state(self, state: SessionState, *, following: bool = False) -> None:
+        """Enable what is possible in a state of the run; a followed one hinders no new one."""
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
-        self.action("train").setEnabled(state is SessionState.IDLE)
+        self.action("train").setEnabled(following or state is SessionState.IDLE)
         self.action("pause").setEnabled(steerable)
         self.action("pause").setText("Continue" if self._paused else "Pause")
         self._set_tip("pause", "Continue the run" if self._paused else self._entry("pause").tip)

@@ -1,0 +1,185 @@
+"""A run of another process: followed and steered through its folder, in the background."""
+
+import queue
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core.config import Tunables
+from td3core.errors import Message, RequestError
+from td3core.protocol import events
+from td3core.remote.follow import RunFollower
+from td3core.remote.steer import Answered, RemoteControl
+
+_POLL_S = 0.25
+
+_Ask = Callable[[RemoteControl], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchUp:
+    """Everything that had happened before the run was followed."""
+
+    events: tuple[events.Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A request that the run refused, or that could not be made."""
+
+    ask: str
+    message: str
+
+
+class FollowedRun(QObject):
+    """Has the asking methods of a ``Control``; all reading and writing is done in a thread.
+
+    ``reported`` carries events of the run, a :class:`CatchUp` first, and each :class:`Refusal`.
+    """
+
+    reported = Signal(object)
+    failed = Signal(str)
+
+    def __init__(self, run: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._asks: queue.SimpleQueue[tuple[str, int, _Ask] | None] = queue.SimpleQueue()
+        self._ticket = 0
+        self._task = BackgroundTask("follow-run", self)
+        self._task.reported.connect(self.reported)
+        self._task.failed.connect(self.failed)
+        self._task.start(partial(_follow, run, self._asks))
+
+    def close(self) -> None:
+        """Stop following; the run continues."""
+        # Nothing is reported from here on; the thread need not wait for its next turn.
+        self._task.cancel()
+        self._asks.put(None)
+
+    def join(self) -> None:
+        """Stop following, and wait for the thread: the window is about to close."""
+        self.close()
+        self._task.stop()
+
+    def tune(self, tunables: Tunables) -> int:
+        """Request new live settings; a ``Tuned`` with the number returned acknowledges them."""
+        self._ticket += 1
+        self._asks.put(("tune", self._ticket, lambda control: control.tune(tunables)))
+        return self._ticket
+
+    def pause(self) -> None:
+        """Request a pause."""
+        self._asks.put(("pause", 0, RemoteControl.pause))
+
+    def resume(self) -> None:
+        """Let the paused run continue."""
+        self._asks.put(("resume", 0, RemoteControl.resume))
+
+    def save(self) -> None:
+        """Request a checkpoint."""
+        self._asks.put(("save", 0, RemoteControl.save))
+
+    @Slot()
+    def stop(self) -> None:
+        """Request the run to save and end."""
+        self._asks.put(("stop", 0, RemoteControl.stop))
+
+
+class _Follower:
+    """What the thread does. Its tickets are the window's; those of the core are its own."""
+
+    def __init__(self, run: Path, report: Report) -> None:
+        self._report = report
+        self._follower, self._control = RunFollower(run), RemoteControl(run)
+        self._tickets: dict[int, int] = {}
+        """Our ticket of each change that waits for its answer, by that of the core."""
+        self._acknowledged = 0
+        self._applied: Tunables | None = None
+        self._env_steps = 0
+        self._caught_up = False
+
+    @property
+    def behind(self) -> bool:
+        return self._follower.behind
+
+    def look(self) -> None:
+        """Report what is new."""
+        found = tuple(map(self._seen, self._follower.poll()))
+        if found and not self._caught_up:
+            self._caught_up = True
+            self._report(CatchUp(events=found))
+        else:
+            for event in found:
+                self._report(event)
+        for answered in self._control.answered(self._follower.answers):
+            self._on_answer(answered)
+        if self._applied is not None and not self._tickets:
+            self._control.note_applied(self._applied)
+
+    def _seen(self, event: events.Event) -> events.Event:
+        if isinstance(event, events.Progress):
+            self._applied, self._env_steps = event.tunables, event.env_steps
+        if isinstance(event, events.Tuned):
+            # The window counts its own changes.
+            return replace(event, revision=self._acknowledged)
+        return event
+
+    def ask(self, kind: str, ticket: int, ask: _Ask) -> None:
+        """Make a request."""
+        try:
+            given = ask(self._control)
+        except RequestError as problem:
+            self._refuse(kind, ticket, problem.message)
+        else:
+            if ticket:
+                self._tickets[given] = ticket
+
+    def _on_answer(self, answered: Answered) -> None:
+        ticket, answer = self._tickets.pop(answered.ticket, 0), answered.answer
+        if not answer.done:
+            self._refuse(answered.ask, ticket, Message("{reason}", reason=answer.message))
+        elif ticket:
+            self._acknowledge(ticket, answer.env_steps)
+
+    def _refuse(self, ask: str, ticket: int, message: Message) -> None:
+        self._report(Refusal(ask=ask, message=message))
+        if ticket:
+            self._acknowledge(ticket, self._env_steps)
+
+    def _acknowledge(self, ticket: int, env_steps: int) -> None:
+        self._acknowledged = max(self._acknowledged, ticket)
+        if self._applied is not None:
+            tuned = events.Tuned(
+                env_steps=env_steps,
+                updates=0,
+                revision=ticket,
+                tunables=self._applied,
+                changes=(),
+            )
+            self._report(tuned)
+
+
+def _follow(
+    run: Path,
+    asks: "queue.SimpleQueue[tuple[str, int, _Ask] | None]",
+    report: Report,
+    stopped: Stopped,
+) -> None:
+    try:
+        follower = _Follower(run, report)
+    except RequestError as problem:
+        report(Refusal(ask="follow", message=problem.message))
+        return
+    while not stopped():
+        follower.look()
+        try:
+            # A request is made at once; the answer is looked for soon.
+            ask = asks.get(timeout=0.0 if follower.behind else _POLL_S)
+            while ask is not None:
+                follower.ask(*ask)
+                ask = asks.get_nowait()
+        except queue.Empty:
+            continue

@@ -1,0 +1,227 @@
+"""A run of another process, watched and steered from the real window."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from studio.app import build_window
+from studio.run_browser.columns import Column
+from studio.session.controller import SessionState
+from studio.session.history import read_history
+from studio.window.main_window import MainWindow
+from td3core.protocol import events
+from td3core.protocol.control import Control
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.remote.access import LOOK_S, RemoteAccess
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
+from td3core.runs.lock import RunLock, holder
+from tests.conftest import ROOT
+from tests.studio.disk_guard import DiskGuard
+from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import choose, listed, read_again, show_runs
+from tests.studio.window.test_main_job import click
+
+LONG_MS = 60_000
+TINY = {
+    "actor_hidden": "8,8",
+    "critic_hidden": "8,8",
+    "learning_starts": "200",
+    "batch_size": "16",
+    "buffer_size": "2000",
+    "eval_interval": "400",
+    "eval_episodes": "1",
+    "eval_beside": "false",
+    "checkpoint_interval": "500",
+    "keep_every": "1",
+}
+
+
+@pytest.fixture
+def child(qtbot, runs_dir: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that trains Pendulum-v1 until it is stopped."""
+    words = ["train", "Pendulum-v1", "--steps", "1e7", "--threads", "1"]
+    words += ["--runs-dir", str(runs_dir)]
+    for name, value in TINY.items():
+        words += ["--set", f"{name}={value}"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "td3core", *words], cwd=ROOT, stderr=subprocess.DEVNULL
+    )
+    qtbot.waitUntil(lambda: bool(list(runs_dir.glob("*/status.json"))), timeout=LONG_MS)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def open_run(qtbot, window: MainWindow, find, runs_dir: Path) -> RunDirectory:
+    """Open the only run by the list of runs, and wait until it is followed."""
+    (path,) = runs_dir.iterdir()
+    run = RunDirectory.open(path)
+    show_runs(qtbot, window, find, run)
+    click(qtbot, find("runs_open_button"))
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=LONG_MS)
+    return run
+
+
+def test_a_run_of_another_process_is_followed_and_steered(
+    qtbot, runs_dir, child, window, find, monkeypatch
+) -> None:
+    guard = DiskGuard(runs_dir, monkeypatch)
+    run = open_run(qtbot, window, find, runs_dir)
+    assert listed(window.runs, Column.STATE) == ["running"]
+    model, controller = window.model, window.controller
+    guard.watch()
+    assert "in another process" in find("status_device").text()
+    seen = model.progress.env_steps
+    qtbot.waitUntil(lambda: model.progress.env_steps > seen + 600, timeout=LONG_MS)
+    qtbot.waitUntil(lambda: len(model.evaluations) > 1, timeout=LONG_MS)
+    assert len(model.training) > 5
+    assert len(model.episodes) > 1
+    rows = window.replay.checkpoints.model.rowCount()
+    qtbot.waitUntil(lambda: window.replay.checkpoints.model.rowCount() > rows, timeout=LONG_MS)
+
+    find("spin_tau").setValue(0.2)
+    assert "tau" in window.live.pending
+    qtbot.waitUntil(lambda: not window.live.pending, timeout=LONG_MS)
+    assert window.live.tunables().tau == 0.2
+    qtbot.waitUntil(lambda: bool(model.markers), timeout=LONG_MS)
+    assert (model.markers[0].name, model.markers[0].new) == ("tau", 0.2)
+
+    click(qtbot, find("pause_button"))
+    qtbot.waitUntil(lambda: controller.state is SessionState.PAUSED, timeout=LONG_MS)
+    paused_at = model.progress.env_steps
+    click(qtbot, find("save_button"))
+    wanted = run.step_checkpoint(paused_at)
+    with guard.paused():
+        qtbot.waitUntil(wanted.exists, timeout=LONG_MS)
+    click(qtbot, find("pause_button"))
+    qtbot.waitUntil(lambda: model.progress.env_steps > paused_at, timeout=LONG_MS)
+    assert controller.state is SessionState.RUNNING
+
+    click(qtbot, find("stop_button"))
+    qtbot.waitUntil(lambda: controller.state is SessionState.IDLE, timeout=LONG_MS)
+    assert "stopped" in find("status_state").text()
+    assert not controller.following
+    assert guard.found == []
+    assert child.wait(30) == 0
+    (change,) = changes_of(run.journal())
+    assert (change.name, change.new) == ("tau", 0.2)
+
+
+def test_a_followed_run_that_is_killed_is_shown_as_interrupted_and_can_be_resumed(
+    qtbot, runs_dir, child, window, find
+) -> None:
+    open_run(qtbot, window, find, runs_dir)
+    assert not find("resume_button").isEnabled()
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    qtbot.waitUntil(lambda: "interrupted" in find("status_state").text(), timeout=10_000)
+    assert window.controller.state is SessionState.IDLE
+    assert "was interrupted" in find("banner_text").text()
+    read_again(qtbot, window.runs)
+    assert listed(window.runs, Column.STATE) == ["interrupted"]
+    assert find("resume_button").isEnabled()
+
+
+@pytest.mark.slow
+def test_two_windows_steer_one_run_and_closing_both_leaves_it_running(
+    qtbot, runs_dir, child, window, find
+) -> None:
+    run = open_run(qtbot, window, find, runs_dir)
+    other = build_window(runs_dir)
+    other.show()
+    other.runs.run_actions.opened.emit(read_history(run.path, lambda: False))
+    windows = (window, other)
+    qtbot.waitUntil(lambda: other.controller.state is SessionState.RUNNING, timeout=LONG_MS)
+    find("spin_tau").setValue(0.2)
+    qtbot.waitUntil(lambda: other.live.tunables().tau == 0.2, timeout=LONG_MS)
+    other.findChild(QWidget, "spin_gamma").setValue(0.5)
+    qtbot.waitUntil(lambda: window.live.tunables().gamma == 0.5, timeout=LONG_MS)
+    assert {each.live.tunables() for each in windows} == {window.live.tunables()}
+    assert [change.name for change in changes_of(run.journal())] == ["tau", "gamma"]
+    other.close()
+    other.deleteLater()
+    window.close()
+    assert holder(run.path) is not None
+    assert child.poll() is None
+
+
+def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -> None:
+    living, ended = make_run(runs_dir, stopped=None), make_run(runs_dir, seed=1)
+    with RunLock(living.path):
+        write_status(living)
+        show_runs(qtbot, window, find, living)
+        click(qtbot, find("runs_open_button"))
+        qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
+        assert find("train_button").isEnabled()
+        choose(window.runs, ended)
+        click(qtbot, find("runs_open_button"))
+        qtbot.waitUntil(lambda: window.model.run == ended.path)
+        assert not window.controller.following
+        assert window.controller.state is SessionState.IDLE
+
+
+def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
+    qtbot, runs_dir, window, find
+) -> None:
+    living = make_run(runs_dir, stopped=None, buffer_size=1000)
+    with RunLock(living.path):
+        access = write_status(living)
+        show_runs(qtbot, window, find, living)
+        click(qtbot, find("runs_open_button"))
+        qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
+        find("spin_batch_size").setValue(60_000)
+        qtbot.waitUntil(lambda: bool(list((living.path / "requests").iterdir())))
+        access.look_now()
+        qtbot.waitUntil(lambda: not window.live.pending)
+        qtbot.waitUntil(lambda: window.live.tunables().batch_size == 256)
+        assert "is larger than buffer_size" in find("banner_text").text()
+        window.controller.stop_following()
+
+
+class Access(RemoteAccess):
+    """The side of a run that nobody trains, but which answers."""
+
+    def look_now(self) -> None:
+        time.sleep(LOOK_S)
+        self.look()
+
+
+def write_status(run: RunDirectory) -> Access:
+    """Write what a run writes when it starts."""
+    access = Access(run.path, run.config, Control(), lambda event: None)
+    tunables = run.first_tunables
+    access.report(
+        events.Started(
+            run=run.path,
+            config=run.config,
+            tunables=tunables,
+            env_steps=0,
+            device="cpu",
+            threads=1,
+            products="MKL",
+        )
+    )
+    access.report(
+        events.Progress(
+            phase=events.Phase.LEARNING,
+            env_steps=500,
+            updates=400,
+            episodes=3,
+            steps_per_s=100.0,
+            wall_s=5.0,
+            exploration_noise=0.1,
+            revision=0,
+            tunables=tunables,
+            training=np.empty((0, len(TRAINING_COLUMNS))),
+        )
+    )
+    return access
