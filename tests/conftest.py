@@ -16,6 +16,7 @@ os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # Every process of the suite has folders of its own, and none of them is the user's.
 _OWN = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
 os.environ["TD3_STUDIO_RUNS"] = _OWN.name
+os.environ["TD3_STUDIO_TRUST"] = _OWN.name + "/trusted.json"
 os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
 os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
 os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"

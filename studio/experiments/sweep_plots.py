@@ -127,12 +127,16 @@ class SweepPlots(QWidget):
                 part = 0.15 + 0.85 * shade / (_SHADES - 1)
                 colour = self._theme.on_panel(QColor(self._theme.curve_1), part)
                 plot.plot(x, y, pen=colour, connect="finite")
-        ticks = [*enumerate(names), (len(names), self._state.objective)]
-        plot.getAxis("bottom").setTicks([ticks])
+        plot.hideAxis("bottom")
         plot.hideAxis("left")
+        for column, name in enumerate([*names, self._state.objective]):
+            # Every second name a line higher: neighbours would overlap.
+            label = pg.TextItem(name, color=self._theme.text, anchor=(0.5, 1))
+            label.setPos(column, 1.14 + 0.12 * (column % 2))
+            plot.addItem(label)
         self._label_ends(plot, [_ends(space[name]) for name in names], values)
-        plot.setXRange(-0.3, len(names) + 0.3)
-        plot.setYRange(-0.12, 1.12)
+        plot.setXRange(-0.5, len(names) + 0.5)
+        plot.setYRange(-0.12, 1.36)
 
     def _label_ends(self, plot: pg.PlotItem, ends: Sequence[tuple[str, str]], values: Any) -> None:
         last = (f"{values.min():.4g}", f"{values.max():.4g}")
@@ -147,7 +151,7 @@ class SweepPlots(QWidget):
     def _draw_slices(self, trials: Sequence[TrialState]) -> None:
         assert self._state is not None
         names = list(self._state.space)
-        columns = min(len(names), 4)
+        columns = min(len(names), 3)
         values = [each.value for each in trials]
         for index, name in enumerate(names):
             plot = self._plot(row=index // columns, col=index % columns)
@@ -157,6 +161,8 @@ class SweepPlots(QWidget):
             plot.plot(x, values, symbolBrush=self._theme.curve_1, **_SYMBOL)
             plot.setLabel("bottom", name, color=self._theme.muted)
             plot.getAxis("bottom").setTicks([_marks(about)])
+            plot.setXRange(-0.15, 1.15)
+            plot.getAxis("left").setStyle(showValues=index % columns == 0)
 
     def _draw_importance(self) -> None:
         if not self._importance:
@@ -198,12 +204,11 @@ def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
-    """Return (place, text) of a few values of a setting: its ends and one between, or choices."""
+    """Return (place, text) of a few values of a setting: its ends, or its choices."""
     if "choices" in about:
         return [(_place(about, each), shown(each)) for each in about["choices"]]
     low, high = about["low"], about["high"]
-    middle = math.sqrt(low * high) if about["log"] else (low + high) / 2
-    return [(place, f"{each:.2g}") for place, each in ((0.0, low), (0.5, middle), (1.0, high))]
+    return [(0.0, f"{low:.2g}"), (1.0, f"{high:.2g}")]
 
 
 def _scaled(values: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
 from studio.session.controller import RunController
 from studio.session.curves import RunCurves
@@ -17,6 +18,8 @@ from studio.session.model import RunModel
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
+from td3core.config import RunConfig
+from td3core.config.consent import Consent, LocatedModule
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
@@ -37,20 +40,30 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
+    verifying = Signal(Path)
+    """A run that may be verified: its code is allowed, or it names none."""
     refused = Signal(str)
 
     def __init__(
-        self, controller: RunController, model: RunModel, runs_dir: Path, window: QWidget
+        self,
+        controller: RunController,
+        model: RunModel,
+        consent: CodeConsent,
+        runs_dir: Path,
+        window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._controller, self._model = controller, model
+        self._controller, self._model, self._consent = controller, model, consent
         self._runs_dir, self._window = runs_dir, window
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
+        self._verified = BackgroundReader("read-settings", self)
+        self._verified.refused.connect(self.refused)
 
     def stop(self) -> None:
         """Drop what is being read."""
         self._reader.stop()
+        self._verified.stop()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
         """Read in the background and pass it on, unless a run is training then or now."""
@@ -62,42 +75,68 @@ class RunLauncher(QObject):
         if not self._controller.busy:
             self._reader.read(function, pass_on)
 
+    def _obtain(self, config: RunConfig, then: Callable[[Consent], None]) -> None:
+        """Go on with consent to the code of a run's environment, unless a run is training then."""
+
+        def pass_on(consent: Consent) -> None:
+            if not self._controller.busy:
+                then(consent)
+
+        self._consent.obtain(config.choice, pass_on, self._on_declined)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+
     # Resuming -----------------------------------------------------------------------------------
 
     @Slot(Path)
     def resume(self, path: Path) -> None:
         """Resume a run; a finished one needs more steps, which the user is asked for."""
-        self._read(lambda _: summarise(RunDirectory.open(path)), self._ask_for_steps)
 
-    def _ask_for_steps(self, found: RunSummary) -> None:
+        def read(_: object) -> tuple[RunConfig, RunSummary]:
+            run = RunDirectory.open(path)
+            return run.config, summarise(run)
+
+        def ask(found: tuple[RunConfig, RunSummary]) -> None:
+            config, summary = found
+            self._obtain(config, partial(self._ask_for_steps, summary))
+
+        self._read(read, ask)
+
+    def _ask_for_steps(self, found: RunSummary, consent: Consent) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        self._read(partial(read_history, found.run), partial(self._resume, found.run, steps))
+        self._read(
+            partial(read_history, found.run), partial(self._resume, found.run, steps, consent)
+        )
 
-    def _resume(self, path: Path, steps: int | None, history: RunHistory) -> None:
+    def _resume(self, path: Path, steps: int | None, consent: Consent, history: RunHistory) -> None:
         self.beginning.emit()
         self.resuming.emit(history)
-        self._controller.resume(path, steps)
+        self._controller.resume(path, steps, consent)
 
     # Branching ----------------------------------------------------------------------------------
 
     @Slot(Path)
     def branch(self, checkpoint: Path) -> None:
         """Ask for the settings of a branch from an agent, and start it."""
-        ask = partial(self._ask_for_settings, checkpoint)
+
+        def ask(header: Header) -> None:
+            self._obtain(header.config, partial(self._ask_for_settings, checkpoint, header))
+
         self._read(lambda _: read_header(checkpoint), ask)
 
-    def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
+    def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog
 
         dialog = BranchDialog(checkpoint, header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._branch(checkpoint, dialog.values())
+            self._branch(checkpoint, dialog.values(), consent)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -105,15 +144,15 @@ class RunLauncher(QObject):
 
         def start(header: Header) -> None:
             halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
-            self._branch(checkpoint, halves)
+            self._obtain(header.config, partial(self._branch, checkpoint, halves))
 
         self._read(lambda _: read_header(checkpoint), start)
 
-    def _branch(self, checkpoint: Path, values: Mapping[str, Any]) -> None:
+    def _branch(self, checkpoint: Path, values: Mapping[str, Any], consent: Consent) -> None:
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir)
+            self._controller.branch(checkpoint, values, self._runs_dir, consent)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 
@@ -127,15 +166,33 @@ class RunLauncher(QObject):
             run = RunDirectory.open(path)
             return run, changes_of(run.journal())
 
-        self._read(read, self._ask_for_seed)
+        def ask(found: tuple[RunDirectory, list[Change]]) -> None:
+            run, changes = found
+            if changes:
+                self._obtain(run.config, partial(self._ask_for_seed, run, changes))
+            else:
+                self.refused.emit(f"No live setting was changed in {run.path.name}.")
 
-    def _ask_for_seed(self, found: tuple[RunDirectory, list[Change]]) -> None:
-        run, changes = found
-        if not changes:
-            self.refused.emit(f"No live setting was changed in {run.path.name}.")
-            return
+        self._read(read, ask)
+
+    def _ask_for_seed(self, run: RunDirectory, changes: list[Change], consent: Consent) -> None:
         dialog = RepeatDialog(run, changes, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
-            self._controller.start(config, run.first_tunables, self._runs_dir, changes)
+            self._controller.start(config, run.first_tunables, self._runs_dir, changes, consent)
+
+    # Verifying ----------------------------------------------------------------------------------
+
+    @Slot(Path)
+    def verify(self, path: Path) -> None:
+        """Let a run be verified once its code is allowed; another run may be training."""
+
+        def ask(config: RunConfig) -> None:
+            pass_on = partial(self._verify, path)
+            self._consent.obtain(config.choice, pass_on, self._on_declined)
+
+        self._verified.read(lambda _: RunDirectory.open(path).config, ask)
+
+    def _verify(self, path: Path, _: Consent) -> None:
+        self.verifying.emit(path)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.replay.caption import Caption
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.frame_view import FrameView
@@ -17,6 +18,7 @@ from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
+from td3core.config.consent import Consent, LocatedModule
 
 _INVITATION = "Choose an agent below and press Play"
 
@@ -24,12 +26,13 @@ _INVITATION = "Choose an agent below and press Play"
 class ReplayPane(QWidget):
     """Shows the state of the player and passes on what the user wants; keeps no state itself."""
 
-    def __init__(self, runs_dir: Path, parent: QWidget | None = None) -> None:
+    def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("replay_pane")
         # Otherwise the style sheet could not give it a background.
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._player = Player(self)
+        self._player, self._consent = Player(self), consent
+        self._needed: LocatedModule | None = None
         self._resume_when_shown = False
         self._make_widgets()
         self._lay_out()
@@ -61,6 +64,7 @@ class ReplayPane(QWidget):
         """List a checkpoint that has just been written, and show it next if the user wants that."""
         self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
         if self.controls.follows_latest and self._player.state is not PlayerState.CRASHED:
+            self._player.allow(self._consent.given)
             self._player.load(path, at_episode_end=True)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
@@ -95,6 +99,10 @@ class ReplayPane(QWidget):
         self.renderer_button = QPushButton("Restart renderer")
         tip = "Start the renderer again with the same agent"
         describe(self.renderer_button, "replay_renderer_button", "Restart renderer", tip)
+        self.allow_button = QPushButton("Allow this code…")
+        tip = "Let the code of this agent's environment run, and show the agent"
+        describe(self.allow_button, "replay_allow_button", "Allow this code", tip)
+        self.allow_button.hide()
         self.checkpoints = CheckpointPanel()
 
     def _lay_out(self) -> None:
@@ -102,8 +110,10 @@ class ReplayPane(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
         layout.addWidget(self.view, 3)
-        for widget in (self.caption, self.controls, self.message, self.renderer_button):
+        for widget in (self.caption, self.controls, self.message):
             layout.addWidget(widget)
+        for button in (self.allow_button, self.renderer_button):
+            layout.addWidget(button)
         layout.addWidget(self.checkpoints, 2)
 
     def _connect(self) -> None:
@@ -111,6 +121,7 @@ class ReplayPane(QWidget):
         player.frame_ready.connect(self._show_picture)
         player.loaded.connect(self._show_loaded)
         player.refused.connect(self.show_message)
+        player.code_refused.connect(self._on_code_refused)
         player.crashed.connect(self.show_message)
         player.state_changed.connect(self._show_state)
         controls.restart_clicked.connect(self._start_over)
@@ -118,6 +129,7 @@ class ReplayPane(QWidget):
         controls.step_clicked.connect(self._step)
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
+        self.allow_button.clicked.connect(self._allow)
         self.renderer_button.clicked.connect(player.restart)
         self.checkpoints.checkpoint_chosen.connect(self.load)
         self.checkpoints.checkpoint_activated.connect(self._load_and_play)
@@ -146,6 +158,7 @@ class ReplayPane(QWidget):
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
         self.show_message("")
+        self._player.allow(self._consent.given)
         self._player.load(path)
 
     @Slot(Path)
@@ -166,6 +179,34 @@ class ReplayPane(QWidget):
         self.load(path)
         return True
 
+    # Code of strangers --------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_code_refused(self, module: LocatedModule) -> None:
+        """Ask about the code that an agent's environment needs; once, however many agents do."""
+        self._needed = module
+        self.view.show_text("Not shown: its environment is code that you have not allowed.")
+        self._ask(module, insist=False)
+
+    @Slot()
+    def _allow(self) -> None:
+        if self._needed is not None:
+            self._ask(self._needed, insist=True)
+
+    def _ask(self, module: LocatedModule, *, insist: bool) -> None:
+        path = self._player.path
+
+        def reload(_: Consent) -> None:
+            # The user may have chosen another agent while the question was open.
+            if path is not None and path == self._player.path:
+                self.load(path)
+
+        self._consent.allow(module, reload, self._on_declined, insist=insist)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        if module == self._needed:
+            self.allow_button.show()
+
     # State of the player ------------------------------------------------------------------------
 
     @Slot(object)
@@ -183,6 +224,9 @@ class ReplayPane(QWidget):
     def _show_state(self) -> None:
         state = self._player.state
         self.renderer_button.setVisible(state is PlayerState.CRASHED)
+        if state is not PlayerState.EMPTY:
+            self._needed = None
+            self.allow_button.hide()
         if state is PlayerState.EMPTY:
             self.view.show_text(_INVITATION)
             self.caption.clear()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import ReceivedFrame, RendererClient
+from td3core.config.consent import NO_CONSENT, Consent
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,9 @@ class Player(QObject):
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(str)
+    code_refused = Signal(object)
+    """After ``refused``: the code that would have to be allowed
+    (:class:`~td3core.config.consent.LocatedModule`)."""
     crashed = Signal(str)
     state_changed = Signal(str)
 
@@ -45,6 +49,7 @@ class Player(QObject):
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
+        self._consent = NO_CONSENT
         self._seed = 0
         self._speed = 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
@@ -103,8 +108,13 @@ class Player(QObject):
                 seed=self._seed,
                 playing=self._playing,
                 at_episode_end=deferred,
+                consent=self._consent,
             )
         )
+
+    def allow(self, consent: Consent) -> None:
+        """Let agents that are loaded from now on run this code."""
+        self._consent = consent
 
     def play(self) -> None:
         """Play in real time."""
@@ -202,6 +212,8 @@ class Player(QObject):
                 self._playing = False
                 self._set_state(PlayerState.EMPTY)
                 self.refused.emit(reply.message)
+                if reply.needs is not None:
+                    self.code_refused.emit(reply.needs)
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
                 self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
@@ -92,19 +93,33 @@ class RunController(QObject):
         tunables: Tunables,
         runs_dir: Path,
         schedule: Sequence[Change] = (),
+        consent: Consent = NO_CONSENT,
     ) -> None:
         """Start a run in a thread of its own. Ignored while another one lives."""
         self._begin(
-            NewRun(config=config, tunables=tunables, runs_dir=runs_dir, schedule=tuple(schedule))
+            NewRun(
+                config=config,
+                tunables=tunables,
+                runs_dir=runs_dir,
+                schedule=tuple(schedule),
+                consent=consent,
+            )
         )
 
-    def resume(self, run: Path, steps: int | None = None) -> None:
+    def resume(self, run: Path, steps: int | None = None, consent: Consent = NO_CONSENT) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives."""
-        self._begin(ResumedRun(run=run, steps=steps))
+        self._begin(ResumedRun(run=run, steps=steps, consent=consent))
 
-    def branch(self, checkpoint: Path, values: Mapping[str, Any], runs_dir: Path) -> None:
+    def branch(
+        self,
+        checkpoint: Path,
+        values: Mapping[str, Any],
+        runs_dir: Path,
+        consent: Consent = NO_CONSENT,
+    ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives."""
-        self._begin(Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir))
+        job = Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir, consent=consent)
+        self._begin(job)
 
     def follow(self, run: Path) -> None:
         """Follow a run of another process. Ignored while a run of this one lives."""

@@ -6,13 +6,18 @@ from typing import Any
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.setup.env_check_dialog import EnvCheckDialog
 from studio.setup.env_picker import EnvPicker, describe_env
 from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
+from td3core.config.consent import LocatedModule
+from td3core.config.env_choice import EnvChoice
+from td3core.envs import trust
 from td3core.envs.catalogue import find_known
+from td3core.errors import RequestError
 
 _NOTHING = ("", "")
 
@@ -26,11 +31,16 @@ class EnvSection(QWidget):
     sizes_changed = Signal()
 
     def __init__(
-        self, args: Callable[[], str], recent: RecentEnvironments, parent: QWidget | None = None
+        self,
+        args: Callable[[], str],
+        recent: RecentEnvironments,
+        consent: CodeConsent,
+        parent: QWidget | None = None,
     ) -> None:
         """Take ``args``, which returns the environment arguments in the form."""
         super().__init__(parent)
-        self._args, self._recent = args, recent
+        self._args, self._recent, self._consent = args, recent, consent
+        self._of_files: set[str] = set()
         self._of_presets: list[str] = []
         self._others: list[str] | None = None
         self.picker = EnvPicker()
@@ -94,6 +104,8 @@ class EnvSection(QWidget):
     def show_environments(self, of_presets: Iterable[str]) -> None:
         """List the environments to choose from, including those that there are presets for."""
         self._of_presets = [env_id for env_id in of_presets if env_id]
+        for env_id in self._of_presets:
+            self.note_file(EnvChoice(env_id))
         self.picker.show_further([*self._recent, *self._of_presets], self._others or ())
 
     @Slot()
@@ -120,7 +132,7 @@ class EnvSection(QWidget):
         self._dialog.show()
         self._dialog.raise_()
         if self.env_id:
-            self._check.ask(self.env_id, self._args(), quick=False)
+            self._query(self._check, self._dialog.show_refusal, quick=False)
         else:
             self._dialog.show_refusal("Enter the name of an environment first.")
 
@@ -135,7 +147,39 @@ class EnvSection(QWidget):
             self._asked = (env_id, args)
             self.facts.setText("Examining …")
             self.facts.show()
-            self._lookup.ask(env_id, args, quick=True)
+            self._query(self._lookup, self._on_refused, quick=True)
+
+    def note_file(self, choice: EnvChoice) -> None:
+        """Note that a file names this environment: its code needs the user's consent."""
+        self._of_files.update(trust.modules_named(choice))
+
+    def is_typed(self, choice: EnvChoice) -> bool:
+        """Return whether all code of an environment was named by the user, none by a file."""
+        return self._of_files.isdisjoint(trust.modules_named(choice))
+
+    def _query(self, query: EnvQuery, refuse: Callable[[str], None], *, quick: bool) -> None:
+        """Examine the environment, once the user allows its code if a file names that."""
+        env_id, args = self.env_id, self._args()
+
+        def ask(_: object = None) -> None:
+            if (env_id, args) == (self.env_id, self._args()):
+                query.ask(env_id, args, quick=quick)
+
+        try:
+            choice = EnvChoice(env_id, args)
+        except RequestError:
+            # The query reports that, and makes nothing.
+            ask()
+            return
+        if self.is_typed(choice):
+            ask()
+            return
+
+        def refuse_code(module: LocatedModule) -> None:
+            refuse(f"Not examined: the code in {module.path} was not allowed to run.")
+
+        # The check is what the user wants now; the rest happens by the way.
+        self._consent.obtain(choice, ask, refuse_code, insist=not quick)
 
     def shutdown(self) -> None:
         """End the processes that still examine environments."""

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSettings, Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QVBoxLayout, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.setup.disk_label import DiskLabel
 from studio.setup.env_section import EnvSection
 from studio.setup.fixed_fields import FixedFields
@@ -18,7 +19,7 @@ from studio.theme.theme import Theme
 from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import make_form, remark
 from studio.widgets.setting_fields import guard_wheel
-from td3core.config import RunConfig, Tunables, make_settings, specs
+from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
 
@@ -41,7 +42,13 @@ class SetupPanel(QWidget):
     """Preset or variant changed; carries the :class:`Tunables` they start with."""
     refused = Signal(str)
 
-    def __init__(self, runs_dir: Path, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        runs_dir: Path,
+        settings: QSettings,
+        consent: CodeConsent,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("form_page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -49,7 +56,7 @@ class SetupPanel(QWidget):
         self._live: Callable[[], Tunables] = Tunables
         self._shown_env = ""
         self._fields = FixedFields(self)
-        self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings))
+        self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
         self.welcome = remark(WELCOME)
@@ -173,6 +180,7 @@ class SetupPanel(QWidget):
         """Show the settings of a run in place of the current ones, and the run's name."""
         self.welcome.hide()
         self.origin.forget()
+        self.environment.note_file(config.choice)
         self._env.setCurrentText(config.env)
         self._show_env(config.env)
         self._presets.choose(config.preset.split(PLUS))
@@ -201,7 +209,10 @@ class SetupPanel(QWidget):
     @Slot()
     def _show_preset(self) -> None:
         """Show the values of preset and variant."""
-        self._fields.write_preset(self._presets.values())
+        values = self._presets.values()
+        # A preset may come from anyone, and its arguments may name code.
+        self.environment.note_file(EnvChoice("", values.get("env_args", "")))
+        self._fields.write_preset(values)
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
         self._compare_with_origin()

@@ -1,5 +1,6 @@
 """The window: creates its parts, connects them and passes on what the user asks for."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.sweep_panel import SweepPanel
@@ -32,6 +34,7 @@ from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
+from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
 
 _STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
@@ -57,8 +60,9 @@ class MainWindow(QMainWindow):
         self._closing = self._closing_sweep = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
-        self.launcher = RunLauncher(self.controller, self.model, runs_dir, self)
-        self.many = ManyRuns(self.controller, runs_dir, self)
+        self.consent = CodeConsent(self)
+        self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -79,6 +83,7 @@ class MainWindow(QMainWindow):
             model=self.model,
             controller=self.controller,
             launcher=self.launcher,
+            consent=self.consent,
             session=self.many.session,
             queue=self.many.queue,
             runs_dir=self._runs_dir,
@@ -154,6 +159,7 @@ class MainWindow(QMainWindow):
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
         self.launcher.refused.connect(show_error)
+        self.consent.refused.connect(show_error)
         self.many.use_setup(self.setup)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
@@ -173,7 +179,8 @@ class MainWindow(QMainWindow):
             opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
-        actions.verify_requested.connect(self.verify.check)
+        actions.verify_requested.connect(self.launcher.verify)
+        self.launcher.verifying.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
 
@@ -192,14 +199,17 @@ class MainWindow(QMainWindow):
         """Start a run with the current settings, or show why that is not possible."""
         run = self._run_in_setup()
         if run is not None:
-            self.setup.origin.forget()
-            self.many.start(run)
+            self._obtain_consent(run, self._start)
+
+    def _start(self, run: QueuedRun) -> None:
+        self.setup.origin.forget()
+        self.many.start(run)
 
     @Slot()
     def _train_next(self) -> None:
         run = self._run_in_setup()
         if run is not None:
-            self.many.add(run)
+            self._obtain_consent(run, self.many.add)
 
     def _run_in_setup(self) -> QueuedRun | None:
         """Return what the form describes; None, with a message, if a value is refused."""
@@ -213,6 +223,18 @@ class MainWindow(QMainWindow):
         if len(seeds) == 1:
             return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
         return QueuedRun(config=config, tunables=tunables, seeds=seeds)
+
+    def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
+        typed = self.setup.environment.is_typed(run.config.choice)
+
+        def go_on(_: Consent) -> None:
+            then(run)
+
+        self.consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        text = f"Nothing was started: the code in {module.path} was not allowed to run."
+        self.banner.show_message("error", text)
 
     @Slot()
     def _pause_or_continue(self) -> None:
@@ -322,6 +344,7 @@ class MainWindow(QMainWindow):
         self.panels.shutdown()
         self.comparison.shutdown()
         self.launcher.stop()
+        self.consent.stop()
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()

@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
@@ -13,6 +14,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
+from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.messages import NewGroup
 
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
@@ -28,10 +30,17 @@ class ManyRuns(QObject):
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
-    def __init__(self, controller: RunController, runs_dir: Path, parent: QObject) -> None:
+    def __init__(
+        self,
+        controller: RunController,
+        consent: CodeConsent,
+        runs_dir: Path,
+        parent: QObject,
+    ) -> None:
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
         self._trains = False
+        self._consent = consent
         self.session = GroupSession(self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
         self._reader = BackgroundReader("read-run", self)
@@ -58,6 +67,16 @@ class ManyRuns(QObject):
         if self.busy:
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
+        self._consent.obtain(run.config.choice, partial(self._start, run), self._on_declined)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+
+    def _start(self, run: QueuedRun, consent: Consent) -> None:
+        if self.busy:
+            # Since the user was asked.
+            self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+            return
         self.beginning.emit()
         if run.seeds:
             self.panel_wanted.emit()
@@ -70,7 +89,7 @@ class ManyRuns(QObject):
                 )
             )
         else:
-            self._controller.start(run.config, run.tunables, self._runs_dir)
+            self._controller.start(run.config, run.tunables, self._runs_dir, consent=consent)
 
     def add(self, run: QueuedRun) -> None:
         """Add a run to the queue, and show the queue."""

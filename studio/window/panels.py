@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.run_queue import RunQueue
@@ -38,6 +39,7 @@ class PanelContext:
     model: RunModel
     controller: RunController
     launcher: RunLauncher
+    consent: CodeConsent
     session: GroupSession
     queue: RunQueue
     runs_dir: Path
@@ -71,7 +73,7 @@ PANELS = (
         name="setup",
         title="Setup",
         side="left",
-        make=lambda context: SetupPanel(context.runs_dir, context.settings),
+        make=lambda context: SetupPanel(context.runs_dir, context.settings, context.consent),
         size=292,
         scrolls=True,
         compact=True,
@@ -88,7 +90,7 @@ PANELS = (
         name="replay",
         title="Replay",
         side="right",
-        make=lambda context: ReplayPane(context.runs_dir),
+        make=lambda context: ReplayPane(context.runs_dir, context.consent),
         size=300,
     ),
     PanelSpec(

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir
+from td3core.cli.consent import obtain_consent
+from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import Answer, log, print_result
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
     from td3core.checkpoint import Checkpoint
+    from td3core.config import EnvChoice
     from td3core.evaluation.result import EvaluationResult
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
@@ -26,6 +29,7 @@ def evaluate_command(
     episodes: Episodes = 10,
     seed: Seed = 0,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Evaluate a saved agent in noise-free episodes."""
@@ -34,8 +38,9 @@ def evaluate_command(
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
-    with _environment_of(found, path):
-        result = evaluate(found.policy(), found.header.config.choice, episodes=episodes, seed=seed)
+    consent = obtain_consent(found.header.config.choice, given=trust_env)
+    with _environment_of(found, path, consent) as choice:
+        result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
     assert result is not None
     return _evaluation(result, found.header.env.reward_threshold, as_json)
 
@@ -47,6 +52,7 @@ def replay_command(
     seed: Seed = 0,
     force: Force = False,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Record a video of a saved agent, one frame per step."""
@@ -57,8 +63,9 @@ def replay_command(
     video = video.absolute()
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
-    with _environment_of(found, path):
-        result = record(found, video, episodes=episodes, seed=seed)
+    consent = obtain_consent(found.header.config.choice, given=trust_env)
+    with _environment_of(found, path, consent):
+        result = record(found, video, episodes=episodes, seed=seed, consent=consent)
     frames, threshold = sum(result.lengths), found.header.env.reward_threshold
     log(f"{frames} frames written to {video}")
     return _evaluation(result, threshold, as_json, video=str(video), frames=frames)
@@ -73,12 +80,18 @@ def export_command(
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
 ) -> Answer:
     """Write a saved agent in another format."""
+    from td3core.checkpoint import read_header
+
     require_writable_name(to, overwrite=force)
     to = to.absolute()
     exporter = find_exporter(to, format_name)
-    exporter.export(find_checkpoint(checkpoint, runs_dir), to)
+    path, consent = find_checkpoint(checkpoint, runs_dir), NO_CONSENT
+    if exporter.makes_env:
+        consent = obtain_consent(read_header(path).config.choice, given=trust_env)
+    exporter.export(path, to, consent)
     log(f"Exported as {exporter.name} to {to}")
     return Answer()
 
@@ -91,7 +104,7 @@ def export_help() -> str:
 
 
 @contextmanager
-def _environment_of(agent: "Checkpoint", path: Path) -> Iterator[None]:
+def _environment_of(agent: "Checkpoint", path: Path, consent: Consent) -> Iterator["EnvChoice"]:
     """Check that the environment still suits the agent, then name it in what it raises.
 
     Raises:
@@ -101,10 +114,10 @@ def _environment_of(agent: "Checkpoint", path: Path) -> Iterator[None]:
     from td3core.envs.make import check_env
     from td3core.runs.resumption import require_same_spaces
 
-    choice = agent.header.config.choice
+    choice = agent.header.config.choice.with_consent(consent)
     require_same_spaces(agent.header.env, check_env(choice), path)
     try:
-        yield
+        yield choice
     except MessageError:
         raise
     except BaseException as problem:

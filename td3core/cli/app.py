@@ -110,9 +110,22 @@ def _answer(arguments: list[str] | None) -> Answer:
 
 
 @app.command()
-def doctor() -> Answer:
-    """Show versions, devices and renderers, what is missing and how to get it."""
-    from td3core.cli.doctor import examine
+def doctor(
+    forget: Annotated[
+        str | None,
+        typer.Option(
+            "--forget",
+            metavar="MODULE",
+            help="Ask again before this module runs for a file, then end.",
+        ),
+    ] = None,
+) -> Answer:
+    """Show versions, devices and renderers, what is missing, and the code you have allowed."""
+    from td3core.cli.doctor import examine, forget_code
+
+    if forget is not None:
+        log(forget_code(forget))
+        return Answer()
 
     out = Console(highlight=False)
     for finding in examine():

@@ -6,9 +6,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from td3core.cli.options import AsJson, EnvModule, EnvName
+from td3core.cli.consent import with_typed_consent
+from td3core.cli.options import AsJson, EnvModule, EnvName, assignments
 from td3core.cli.terminal import Answer
-from td3core.cli.values import assignments
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check_command(
             "check takes no setting but env_args, so not {names}.", names=", ".join(values)
         )
     name = f"{env_module}:{env}" if env_module else env
-    report = examine(EnvChoice(name, args), thorough=not quick)
+    report = examine(with_typed_consent(EnvChoice(name, args)), thorough=not quick)
     if not as_json:
         _show(report)
     return Answer(status=1 if report.count(Level.ERROR) else 0, result=_as_dict(report))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from td3core.config import default_threads
+from td3core.envs import trust_store
 from td3core.envs.catalogue import KNOWN, KnownEnv
+from td3core.errors import RequestError
 from td3core.runs.new_run import default_runs_dir, versions
 from td3core.system.child_process import python_command
 
@@ -40,6 +42,8 @@ def examine() -> Iterator[Finding]:
     yield _kernel()
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())
+    for module, folder in sorted(trust_store.remembered().allowed):
+        yield Finding("allowed code", f"{module} in {folder}")
     for group in dict.fromkeys(known.group for known in KNOWN):
         members = [known for known in KNOWN if known.group == group]
         first = members[0]
@@ -48,6 +52,17 @@ def examine() -> Iterator[Finding]:
             continue
         yield Finding(group, f"{len(members)} environments", True)
         yield _renders(first.env_id)
+
+
+def forget_code(module: str) -> str:
+    """Ask again before a module runs because a file names it; return a sentence about that.
+
+    Raises:
+        RequestError: the module was not allowed, or the answer cannot be written.
+    """
+    if not trust_store.forget(module):
+        raise RequestError("{module} was not allowed to run, so nothing changed.", module=module)
+    return f"{module} is asked about again."
 
 
 def _kernel() -> Finding:

@@ -1,9 +1,12 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the values of ``--set``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from td3core.config import parse_value
+from td3core.errors import RequestError
 
 CheckpointFile = Annotated[
     Path, typer.Argument(help="A checkpoint, or a run (its best checkpoint is used).")
@@ -29,6 +32,13 @@ Settings = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Change a setting; may be repeated."),
 ]
 Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
+TrustEnv = Annotated[
+    bool,
+    typer.Option(
+        "--trust-env",
+        help="Run the code of an environment that a file names as module:Class, without asking.",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(help="Runs of a group at once. Default: as many as cores and memory allow."),
@@ -38,3 +48,22 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing file."
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object as the last line of standard output.")
 ]
+
+
+def assignments(texts: list[str]) -> dict[str, Any]:
+    """Parse the ``FIELD=VALUE`` of every ``--set``.
+
+    Raises:
+        RequestError: a field is unknown or cannot be set this way, or a value has the wrong type.
+    """
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise RequestError("--set takes FIELD=VALUE, not {text}.", text=repr(text))
+        if name.strip() == "env":
+            raise RequestError("--set cannot change env; name the environment after the command.")
+        if name.strip() == "preset":
+            raise RequestError("--set cannot change preset; use --preset.")
+        values[name.strip()] = parse_value(name.strip(), value)
+    return values

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from td3core.cli.options import AsJson, EnvModule, EnvName, Jobs, Run, RunsDir, Settings, Steps
+from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.options import (
+    AsJson,
+    EnvModule,
+    EnvName,
+    Jobs,
+    Run,
+    RunsDir,
+    Settings,
+    Steps,
+    TrustEnv,
+    assignments,
+)
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
-from td3core.cli.values import assignments
-from td3core.config import parse_value
+from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
 
@@ -49,6 +60,7 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
@@ -64,17 +76,22 @@ def train(
         values["eval_interval"] = 0
     folder = runs_folder(runs_dir)
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
-    config, tunables = _settings(f"{env_module}:{env}" if env_module else env, preset, values)
+    typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
+    config, tunables, typed = _settings(typed, preset, values)
+    # A preset may come from anyone, and contain arguments that name code.
+    consent = obtain_consent(config.choice.with_consent(typed.consent), given=trust_env)
     if several:
         from td3core.cli.experiments.groups import train_group
 
-        return train_group(folder, several, config, tunables, jobs, as_json=as_json)
+        return train_group(folder, several, config, tunables, jobs, consent, as_json=as_json)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(repeated.journal()) if repeated else ()
     return _run(
-        lambda control, report: train_run(config, tunables, control, report, folder, schedule),
+        lambda control, report: train_run(
+            config, tunables, control, report, folder, schedule, consent=consent
+        ),
     )
 
 
@@ -99,16 +116,16 @@ def _seeds(
 
 
 def _settings(
-    env: str, presets: list[str] | None, values: dict[str, Any]
-) -> "tuple[RunConfig, Tunables]":
-    from td3core.config.env_choice import EnvChoice
+    typed: EnvChoice, presets: list[str] | None, values: dict[str, Any]
+) -> "tuple[RunConfig, Tunables, EnvChoice]":
     from td3core.config.presets import compose
     from td3core.envs.make import check_env
 
     # A misspelt environment is likelier than a misspelt preset, so it is checked first. The full
     # id selects the preset: Pendulum means Pendulum-v1.
-    env_id = check_env(EnvChoice(env, values.get("env_args", ""))).env_id
-    return compose(env_id, presets or [], values)
+    typed = with_typed_consent(typed)
+    env_id = check_env(typed).env_id
+    return (*compose(env_id, presets or [], values), typed)
 
 
 def resume(
@@ -116,6 +133,7 @@ def resume(
     steps: Steps = None,
     runs_dir: RunsDir = None,
     jobs: Jobs = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Resume a run, or all runs of a group, exactly where they were interrupted."""
@@ -126,13 +144,17 @@ def resume(
     if group is not None:
         from td3core.cli.experiments.groups import resume_group
 
-        return resume_group(group, total, jobs, as_json=as_json)
+        consent = obtain_consent(group.config.choice, given=trust_env)
+        return resume_group(group, total, jobs, consent, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     from td3core.training.launch import resume as resume_run
 
-    path = find_run(run, runs_dir).path
-    return _run(lambda control, report: resume_run(path, control, report, steps=total))
+    found = find_run(run, runs_dir)
+    path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
+    return _run(
+        lambda control, report: resume_run(path, control, report, steps=total, consent=consent)
+    )
 
 
 def branch(
@@ -142,9 +164,11 @@ def branch(
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> Answer:
     """Start a new run from a checkpoint, with other settings."""
+    from td3core.checkpoint import read_header
     from td3core.training.launch import branch as branch_run
 
     values = assignments(settings or [])
@@ -152,8 +176,9 @@ def branch(
         values["steps"] = parse_value("steps", steps)
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
+    consent = obtain_consent(read_header(path).config.choice, given=trust_env)
     return _run(
-        lambda control, report: branch_run(path, values, control, report, folder),
+        lambda control, report: branch_run(path, values, control, report, folder, consent=consent),
     )
 
 
@@ -161,15 +186,19 @@ def verify(
     run: Run,
     steps: Annotated[int, typer.Option(min=2, help="Environment steps to train, twice.")] = 500,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Check on copies whether a run resumes exactly. Status 1 if it does not."""
     from td3core.training.verify_resume import verify as verify_run
 
-    path = find_run(run, runs_dir).path
+    found = find_run(run, runs_dir)
+    path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(path, steps=steps, announce=lambda text: log(f"{text} ..."))
+        verdict = verify_run(
+            path, steps=steps, announce=lambda text: log(f"{text} ..."), consent=consent
+        )
     except RunError as problem:
         log_error("The check failed:", str(problem))
         return Answer(status=FAILED, error=str(problem))

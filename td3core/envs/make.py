@@ -3,7 +3,6 @@
 import difflib
 import importlib
 import re
-import sys
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from td3core.config.env_choice import EnvChoice
-from td3core.envs import simulators
+from td3core.envs import simulators, trust
 from td3core.envs.agent_view import AgentView, close_quietly
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
@@ -27,7 +26,6 @@ from td3core.errors import (
     require_no_interrupt,
     unknown_name,
 )
-from td3core.system.import_path import search_current_folder_last
 
 _LARGEST_WHOLE = 2.0**53
 """Beyond this, float64 does not hold every whole number."""
@@ -39,11 +37,14 @@ gym.logger.min_level = gym.logger.ERROR
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     """Make a fresh environment, wrapped for TD3.
 
+    A choice needs consent to the code it names (:mod:`td3core.envs.trust`); a plain text has none.
+
     Raises:
+        UntrustedCodeError: a module without consent; nothing was imported.
         RequestError: it does not exist, is not installed, refuses its arguments, or does not suit
             TD3.
     """
-    choice = which if isinstance(which, EnvChoice) else EnvChoice(which)
+    choice = _choice(which)
     if not choice.env_id.strip():
         raise RequestError("Name an environment, for instance Pendulum-v1.")
     if render:
@@ -61,12 +62,13 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
 
 def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     env_id, known = choice.env_id, find_known(choice.env_id)
-    if ":" in env_id and env_id.split(".")[0].split(":")[0] not in sys.modules:
-        # The user's own environments usually lie where the program is started.
-        search_current_folder_last()
     # Not render_mode=None: an environment may not have that parameter.
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
+        _require_notation(env_id)
+        trust.require_consent(choice)
+        # The user's own environments usually lie where the program is started.
+        trust.prepare_import(env_id)
         if known is not None:
             simulators.register(known)
         simulators.log_mujoco_warnings()
@@ -86,13 +88,15 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
         raise _creation_error(choice, problem) from problem
 
 
-def _id_or_spec(env_id: str) -> str | EnvSpec:
-    """Resolve ``package.module:Class``, which names a class that is not registered.
+def _choice(which: EnvChoice | str) -> EnvChoice:
+    return which if isinstance(which, EnvChoice) else EnvChoice(which)
 
-    ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id.
+
+def _require_notation(env_id: str) -> None:
+    """Refuse what is neither an id nor the name of a module with an id or a class.
 
     Raises:
-        RequestError: it is in neither notation, or the module has no such class.
+        RequestError: it is not.
     """
     module, colon, name = env_id.partition(":")
     if colon and not all(part.isidentifier() for part in module.split(".")):
@@ -103,6 +107,17 @@ def _id_or_spec(env_id: str) -> str | EnvSpec:
         raise RequestError(
             "{env_id} has more than one colon; write package.module:Class.", env_id=brief(env_id)
         )
+
+
+def _id_or_spec(env_id: str) -> str | EnvSpec:
+    """Resolve ``package.module:Class``, which names a class that is not registered.
+
+    ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id.
+
+    Raises:
+        RequestError: the module has no such class.
+    """
+    module, colon, name = env_id.partition(":")
     if not colon or not name.isidentifier():
         return env_id
     found = getattr(importlib.import_module(module), name, None)
@@ -119,7 +134,7 @@ def check_env(which: EnvChoice | str) -> EnvInfo:
     Raises:
         RequestError: it cannot be made, or does not suit TD3.
     """
-    choice = which if isinstance(which, EnvChoice) else EnvChoice(which)
+    choice = _choice(which)
     env = make_env(choice)
     try:
         return _env_info(choice, env)
@@ -135,6 +150,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
     return EnvInfo(
         env_id=spec.id if spec and ":" not in choice.env_id else choice.env_id,
         args=choice.args,
+        consent=choice.consent,
         obs_dim=int(np.prod(obs_space.shape)),
         act_dim=int(np.prod(space.shape)),
         action_low=tuple(float(v) for v in space.low.ravel()),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
 from td3core.runs.journal import Change
@@ -21,6 +22,7 @@ class NewRun:
     runs_dir: Path
     schedule: tuple[Change, ...] = ()
     group: str = ""
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class ResumedRun:
 
     run: Path
     steps: int | None = None
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class Branch:
     checkpoint: Path
     values: Mapping[str, Any]
     runs_dir: Path
+    consent: Consent = NO_CONSENT
 
 
 Job = NewRun | ResumedRun | Branch
@@ -63,8 +67,11 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 job.runs_dir,
                 job.schedule,
                 group=job.group,
+                consent=job.consent,
             )
         case ResumedRun():
-            return launch.resume(job.run, control, report, steps=job.steps)
+            return launch.resume(job.run, control, report, steps=job.steps, consent=job.consent)
         case Branch():
-            return launch.branch(job.checkpoint, job.values, control, report, job.runs_dir)
+            return launch.branch(
+                job.checkpoint, job.values, control, report, job.runs_dir, consent=job.consent
+            )

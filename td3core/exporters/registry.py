@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, unknown_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ S_contra = TypeVar("S_contra", contravariant=True)
 class Export(Protocol[S_contra]):
     """What the module of a format defines as ``export``."""
 
-    def __call__(self, source: S_contra, target: Path, /) -> None:
+    def __call__(self, source: S_contra, target: Path, /, **consent: Consent) -> None:
         """Write ``source`` to ``target`` in this format, replacing what is there.
 
         Raises:
@@ -41,20 +42,24 @@ class Exporter(Generic[S]):
     about: str
     """What the file holds, in one line."""
     module: str
+    makes_env: bool = False
+    """True if it makes the agent's environment; its ``export`` then takes a ``consent`` too."""
 
     def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
         return cast("Export[S]", importlib.import_module(self.module).export)
 
-    def export(self, source: S, target: Path) -> None:
+    def export(self, source: S, target: Path, consent: Consent = NO_CONSENT) -> None:
         """Write ``source`` to ``target``, replacing what is there.
+
+        ``consent`` is to the code of an environment named as ``module:Class``.
 
         Raises:
             RequestError: the source cannot be read, does not suit the format, or ``target``
                 cannot be written.
         """
         try:
-            self.load()(source, target)
+            self.load()(source, target, **({"consent": consent} if self.makes_env else {}))
         except OSError as problem:
             raise RequestError(
                 "{path} cannot be written: {reason}.",
@@ -75,6 +80,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         suffixes=(".mp4",),
         about="A film of one noise-free episode, one frame per step.",
         module="td3core.exporters.video",
+        makes_env=True,
     ),
 )
 

@@ -14,24 +14,25 @@ def drop_current_folder() -> None:
         return
     program = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     first = os.path.abspath(sys.path[0])  # noqa: PTH100
-    if first == _current_folder() and first != program:
+    if first == current_folder() and first != program:
         del sys.path[0]
 
 
 def search_current_folder_last() -> None:
     """Let modules that the user names be found in the current folder, after everything else."""
-    folder = _current_folder()
+    folder = current_folder()
     if folder is not None and folder not in sys.path and "" not in sys.path:
         sys.path.append(folder)
 
 
 def absolute_path() -> list[str]:
     """Return the search path with the current folder by its name."""
-    folder = _current_folder()
+    folder = current_folder()
     return [entry or folder for entry in sys.path if entry or folder]  # type: ignore[misc]
 
 
-def _current_folder() -> str | None:
+def current_folder() -> str | None:
+    """Return the current folder, or None if it has been deleted."""
     try:
         return os.getcwd()  # noqa: PTH109
     except OSError:  # It has been deleted.

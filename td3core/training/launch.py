@@ -22,6 +22,7 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
@@ -66,6 +67,8 @@ class RunPlan:
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
     """Steps on record after ``point``, which are taken again."""
+    consent: Consent = NO_CONSENT
+    """The code that its environment may run."""
 
 
 def train(
@@ -76,11 +79,14 @@ def train(
     runs_dir: Path,
     schedule: Sequence[Change] = (),
     *,
+    consent: Consent = NO_CONSENT,
     group: str = "",
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
+    ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
+    from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
     """
     # An environment may change the current folder.
@@ -93,14 +99,23 @@ def train(
             return made
 
         return RunPlan(
-            config=config, tunables=tunables, directory=make, schedule=Schedule(schedule)
+            config=config,
+            tunables=tunables,
+            directory=make,
+            schedule=Schedule(schedule),
+            consent=consent,
         )
 
     return _conduct(plan, control, report)
 
 
 def resume(
-    run: Path, control: Control, report: Report, *, steps: int | None = None
+    run: Path,
+    control: Control,
+    report: Report,
+    *,
+    steps: int | None = None,
+    consent: Consent = NO_CONSENT,
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
@@ -133,6 +148,7 @@ def resume(
             point=point,
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
+            consent=consent,
         )
 
     return _conduct(plan, control, report)
@@ -144,6 +160,8 @@ def branch(
     control: Control,
     report: Report,
     runs_dir: Path,
+    *,
+    consent: Consent = NO_CONSENT,
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
@@ -160,7 +178,9 @@ def branch(
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
-        return RunPlan(config=config, tunables=tunables, directory=make, point=point)
+        return RunPlan(
+            config=config, tunables=tunables, directory=make, point=point, consent=consent
+        )
 
     return _conduct(plan, control, report)
 
@@ -200,7 +220,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
-    info = check_env(config.choice)
+    info = check_env(config.choice.with_consent(plan.consent))
     for message in check_before_training(config, info):
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:

@@ -67,7 +67,8 @@ class Trainer:
         exploration = self._collector.exploration
         self._live = LiveSettings(directory, agent, exploration, self._recorder, schedule)
         self._checkpointer = Checkpointer(directory, buffer, self._recorder)
-        self._evaluator = Evaluator(self.config, self._on_process_lost)
+        choice = self.config.choice.with_consent(info.consent)
+        self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
         self._state = RunState(
             self.config, info, agent, self._collector, buffer, self._live, self._clock
         )
@@ -271,6 +272,7 @@ class Trainer:
 
     def _handle_requests(self) -> bool:
         """Do what was requested since the last step; return True if the run is to stop."""
+        paused = False
         while True:
             requests = self._control.take_requests()
             if requests.tunables is not None:
@@ -283,7 +285,10 @@ class Trainer:
                 return True
             if not requests.pause:
                 return False
-            self._recorder.log_entry("pause", self.env_steps)
+            # A save or a change of settings wakes a paused run, which is no new pause.
+            if not paused:
+                self._recorder.log_entry("pause", self.env_steps)
+            paused = True
             self._send_progress(Phase.PAUSED)
             with self._clock.stopped():
                 # Requests of other processes come by files, which wake nobody.

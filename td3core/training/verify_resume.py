@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core import checkpoint
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Warned
@@ -42,6 +43,7 @@ def verify(
     steps: int = STEPS,
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
+    consent: Consent = NO_CONSENT,
 ) -> ResumeCheck:
     """Resume a run's last checkpoint twice: straight, and with an interruption half-way.
 
@@ -50,6 +52,7 @@ def verify(
         steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
         announce: called with a sentence at each stage.
         stopped: asked now and then; True ends the check.
+        consent: to the code of an environment that is named as ``module:Class``.
 
     Raises:
         RequestError: the run has no checkpoint to resume from.
@@ -66,11 +69,11 @@ def verify(
         straight = _copy(run, point.path, Path(folder) / "straight")
         broken = _copy(run, point.path, Path(folder) / "broken")
         announce(Message("{steps} steps without interruption", steps=steps))
-        warnings = _resume(straight, begin + steps, Control(), stopped)
+        warnings = _resume(straight, begin + steps, Control(), stopped, consent)
         announce(Message("the same with an interruption half-way"))
         half_way = Control.stopping_at(begin + steps // 2)
-        _resume(broken, begin + steps, half_way, stopped)
-        warnings += _resume(broken, begin + steps, Control(), stopped)
+        _resume(broken, begin + steps, half_way, stopped, consent)
+        warnings += _resume(broken, begin + steps, Control(), stopped, consent)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
         differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
@@ -86,7 +89,9 @@ def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
     return to
 
 
-def _resume(run: Path, steps: int, control: Control, stopped: Callable[[], bool]) -> list[Message]:
+def _resume(
+    run: Path, steps: int, control: Control, stopped: Callable[[], bool], consent: Consent
+) -> list[Message]:
     """Resume until ``steps``, or until ``control`` stops it; return the warnings."""
     warnings: list[Message] = []
 
@@ -96,7 +101,7 @@ def _resume(run: Path, steps: int, control: Control, stopped: Callable[[], bool]
         if stopped():
             control.stop()
 
-    outcome = resume(run, control, report, steps=steps)
+    outcome = resume(run, control, report, steps=steps, consent=consent)
     if isinstance(outcome, Failed):
         raise RunError(outcome.message)
     if stopped():

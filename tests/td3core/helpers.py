@@ -14,6 +14,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.envs.info import EnvInfo
+from td3core.envs.trust import typed
 from td3core.errors import RequestError
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.control import Control
@@ -72,7 +73,10 @@ def run(
     """Train with tiny settings; return the outcome and all that was said."""
     told = Told(react)
     config, tunables = tiny(env, **values)
-    return train(config, tunables, control or Control(), told, runs_dir), told
+    # A test names its environments itself.
+    consent = typed(config.choice).consent
+    started = train(config, tunables, control or Control(), told, runs_dir, consent=consent)
+    return started, told
 
 
 def finish(runs_dir: Path, env: str = STEPS, **values: Any) -> Ended:

@@ -81,8 +81,9 @@ class _Drawn:
         if self._band is None:
             self._edges = (make_item(), make_item())
             for edge in self._edges:
-                edge.setPen(None)
                 self._plot.addItem(edge)
+                # Only the area between them is seen; shown, they would cost as much as lines.
+                edge.hide()
             self._band = pg.FillBetweenItem(*self._edges)
             self._band.setZValue(-5)
             self._plot.addItem(self._band)

@@ -16,6 +16,8 @@ from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.scaling import fitted
 from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
 from td3core.envs.rendering import prepare_rendering
+from td3core.envs.trust import UntrustedCodeError
+from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 
 
@@ -75,7 +77,9 @@ class Renderer:
                 self._advance()
             except RequestError as problem:
                 self._unload()
-                self._send(protocol.Refused(ticket=self._ticket, message=str(problem)))
+                needs = problem.module if isinstance(problem, UntrustedCodeError) else None
+                refusal = protocol.Refused(self._ticket, str(problem), needs)
+                self._send(refusal)
 
     def close(self) -> None:
         """Close the environment and free the shared memory."""
@@ -147,7 +151,7 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._agent = LoadedAgent(load.path)
+        self._agent = LoadedAgent(load.path, load.consent | remembered())
         self._begin_episode(0)
         assert self._episode is not None
         # Draw before replying: some environments only fail when they draw.

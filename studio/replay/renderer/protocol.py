@@ -7,6 +7,7 @@ long, during which the training waits for the interpreter.
 from pathlib import Path
 from typing import NamedTuple
 
+from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.evaluation.rollout import RolloutStep
 
 
@@ -21,6 +22,8 @@ class Load(NamedTuple):
     """Whether to play at once. Ignored if ``at_episode_end``."""
     at_episode_end: bool = False
     """Finish the current episode first."""
+    consent: Consent = NO_CONSENT
+    """The code that the user has allowed in this window, besides what is remembered."""
 
 
 class Play(NamedTuple):
@@ -106,6 +109,8 @@ class Refused(NamedTuple):
 
     ticket: int
     message: str
+    needs: LocatedModule | None = None
+    """The code that the user would have to allow."""
 
 
 class Crashed(NamedTuple):

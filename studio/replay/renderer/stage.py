@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from td3core import checkpoint
 from td3core.arrays import Floats
+from td3core.config.consent import Consent
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
@@ -28,8 +29,8 @@ _MAX_DEBT_S = 0.5
 class LoadedAgent:
     """A checkpoint with its policy."""
 
-    def __init__(self, path: Path) -> None:
-        """Read the file.
+    def __init__(self, path: Path, consent: Consent) -> None:
+        """Read the file; ``consent`` is to the code of its environment.
 
         Raises:
             RequestError: it is not a valid checkpoint.
@@ -38,6 +39,7 @@ class LoadedAgent:
         found = checkpoint.load(path)
         self.header = found.header
         self.env_id = found.header.config.env
+        self.choice = found.header.config.choice.with_consent(consent)
         self.policy = found.policy()
 
 
@@ -55,7 +57,7 @@ class Episode:
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-        self._env = _OpenedEnv(make_env(agent.header.config.choice, render=True), reset_seed)
+        self._env = _OpenedEnv(make_env(agent.choice, render=True), reset_seed)
         try:
             self._env.require_sizes(agent)
         except RequestError:

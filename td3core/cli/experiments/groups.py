@@ -12,6 +12,7 @@ from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.terminal import Answer, console, log, log_error
 from td3core.cli.train import FAILED, ending_as_dict, interrupts_stop
 from td3core.config import RunConfig, Tunables
+from td3core.config.consent import Consent
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.conductor import Conductor
@@ -31,27 +32,37 @@ def train_group(
     config: RunConfig,
     tunables: Tunables,
     jobs: int | None,
+    consent: Consent,
     *,
     as_json: bool,
 ) -> Answer:
     """Train a new group."""
     group, allocation = plan_group(runs_dir, seeds, config, tunables, jobs)
-    return _run(group, allocation, as_json=as_json)
+    return _run(group, allocation, consent, as_json=as_json)
 
 
-def resume_group(group: Group, steps: int | None, jobs: int | None, *, as_json: bool) -> Answer:
+def resume_group(
+    group: Group, steps: int | None, jobs: int | None, consent: Consent, *, as_json: bool
+) -> Answer:
     """Continue a group: resume what was interrupted, start what was not started."""
     if steps is not None:
         group = group.with_steps(steps)
-    return _run(group, allocation_of(group, jobs), save=steps is not None, as_json=as_json)
+    return _run(group, allocation_of(group, jobs), consent, save=steps is not None, as_json=as_json)
 
 
-def _run(group: Group, allocation: Allocation, *, save: bool = False, as_json: bool) -> Answer:
+def _run(
+    group: Group,
+    allocation: Allocation,
+    consent: Consent,
+    *,
+    save: bool = False,
+    as_json: bool,
+) -> Answer:
     """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
     log(f"Group {group.name}")
     log(f"{len(group.seeds)} runs, {allocation.reason}")
     with GroupProgress(console) as progress:
-        conductor = Conductor(group, allocation, progress.report, progress.log)
+        conductor = Conductor(group, allocation, progress.report, progress.log, consent=consent)
         try:
             with interrupts_stop(conductor):
                 statuses = conductor.run(save=save)

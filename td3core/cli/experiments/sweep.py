@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.options import AsJson, EnvModule, RunsDir
+from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
 from td3core.cli.train import FAILED, interrupts_stop
+from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 
@@ -41,6 +43,7 @@ def sweep(
             help="Train on a Ray cluster: auto, ray://HOST:PORT, or local for this machine.",
         ),
     ] = None,
+    trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
     """Search for good settings. The same command continues a sweep that was interrupted."""
@@ -61,7 +64,13 @@ def sweep(
         raise RequestError("sweep takes one file, or resume, show or stop and a name.")
     else:
         text, spec = read_sweep_file(target, env_module)
-    request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
+    # Its file may not name a module, so the user did; but its settings may come from anyone.
+    typed = with_typed_consent(EnvChoice(spec.environment)).consent
+    choice = EnvChoice(spec.environment, spec.settings.get("env_args", ""), typed)
+    consent = obtain_consent(choice, given=trust_env)
+    request = SweepRequest(
+        text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
+    )
     return _conduct(request, as_json=as_json)
 
 

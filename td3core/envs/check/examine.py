@@ -54,7 +54,7 @@ def check_before_training(config: RunConfig, info: EnvInfo) -> list[Message]:
     """
     if not config.env_check or (find_known(info.env_id) and not info.args):
         return []
-    findings = examine(config.choice, thorough=False).findings
+    findings = examine(info.choice, thorough=False).findings
     for finding in findings:
         if finding.level is Level.ERROR:
             raise RequestError(

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 from td3core.experiments.groups.conductor import Command, Conductor
 from td3core.experiments.groups.group import open_group
@@ -46,11 +47,13 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
         allocation = allocation_of(group)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
+    # The window that starts this has asked the user, and remembered the answer.
     conductor = Conductor(
         group,
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
+        consent=remembered(),
     )
     commands = _Commands(conductor)
     link.listen(commands.take, commands.parent_gone)

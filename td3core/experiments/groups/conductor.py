@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.group import Group
@@ -49,13 +50,16 @@ class Conductor:
         allocation: Allocation,
         report: Callable[[SeedStatus, Event | None], None],
         on_log: Callable[[int, str], None] = _ignore,
+        *,
+        consent: Consent = NO_CONSENT,
     ) -> None:
         """``report`` gets the new status of a run, and the event it comes from, in one thread.
 
-        ``on_log`` gets what a run writes to standard error, in threads of their own.
+        ``on_log`` gets what a run writes to standard error, in threads of their own. ``consent`` is
+        to the code that the group's files name.
         """
         self._group, self._allocation = group, allocation
-        self._report, self._on_log = report, on_log
+        self._report, self._on_log, self._consent = report, on_log, consent
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
         self._stopping = False
         self._processes: dict[int, RunProcess] = {}
@@ -153,12 +157,13 @@ class Conductor:
     def _job_of(self, status: SeedStatus) -> Job:
         group = self._group
         if status.run is not None:
-            return ResumedRun(run=status.run, steps=group.config.steps)
+            return ResumedRun(run=status.run, steps=group.config.steps, consent=self._consent)
         return NewRun(
             config=group.config_of(status.seed),
             tunables=group.tunables,
             runs_dir=group.runs_dir,
             group=group.name,
+            consent=self._consent,
         )
 
     def _handle_next(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.sweeps.worker import Outcome
 from td3core.system.child_process import python_command
 from td3core.system.regular_files import read_text
@@ -68,8 +69,9 @@ def free_cores() -> int:
 class LocalExecutor:
     """One process of this machine for each run."""
 
-    def __init__(self, slots: int, log_dir: Path) -> None:
-        self._slots = slots
+    def __init__(self, slots: int, log_dir: Path, consent: Consent = NO_CONSENT) -> None:
+        """``consent`` is to the code that the files of its runs name."""
+        self._slots, self._allowed = slots, json.dumps(sorted(consent.allowed))
         self._log_dir = log_dir
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -86,7 +88,7 @@ class LocalExecutor:
         """
         outcome = self._outcome_file(run)
         outcome.unlink(missing_ok=True)
-        command = python_command(_WORKER, [str(run), str(outcome)])
+        command = python_command(_WORKER, [str(run), str(outcome), self._allowed])
         with (self._log_dir / f"{run.name}.log").open("ab") as log:
             self._processes[run] = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log

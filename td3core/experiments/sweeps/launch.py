@@ -7,6 +7,8 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
 from td3core.experiments.sweeps.conductor import SweepConductor
@@ -32,6 +34,8 @@ class SweepRequest:
     runs_dir: Path
     jobs: int | None = None
     """Runs at once; None leaves it to the file."""
+    consent: Consent = NO_CONSENT
+    """The code that the runs may execute."""
     ray: str | None = None
     """``auto``, ``local`` or ``ray://host:port``; None trains in processes of this machine."""
 
@@ -74,7 +78,7 @@ def conduct(
         RequestError: it is refused; the sweep is as it was.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
-    check_env(spec.environment)
+    check_env(EnvChoice(spec.environment).with_consent(request.consent))
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
@@ -83,16 +87,16 @@ def conduct(
         resources.enter_context(RunLock(folder.path))
         executor: Executor
         if connect is None:
-            executor = LocalExecutor(slots or free_cores(), folder.log_dir)
+            executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)
         else:
-            executor = connect(slots)
+            executor = connect(slots, request.consent)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
         conductor = SweepConductor(spec, folder, study, executor, control, report)
         state = conductor.run()
     return state, conductor.failed
 
 
-def _ray_connection(address: str, resources: ExitStack) -> Callable[[int], Executor]:
+def _ray_connection(address: str, resources: ExitStack) -> Callable[[int, Consent], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(

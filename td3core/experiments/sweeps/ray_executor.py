@@ -15,6 +15,7 @@ from typing import Any
 
 import ray
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, brief
 from td3core.experiments.sweeps.executor import RunEnd
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
@@ -81,8 +82,10 @@ class _Job:
 class RayExecutor:
     """One Ray actor for each run."""
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, consent: Consent = NO_CONSENT) -> None:
         """``slots``: runs at once; 0 for one per core of the cluster."""
+        # Other nodes have the modules in folders of their own.
+        self._modules = tuple(sorted(name for name, _ in consent.allowed))
         cores = int(ray.cluster_resources().get("CPU", 1))
         self._slots = slots or max(1, cores)
         self._jobs: dict[Path, _Job] = {}
@@ -96,7 +99,7 @@ class RayExecutor:
     def start(self, run: Path) -> None:
         """Train this run from where it stands."""
         actor = _actor_class().remote()
-        self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None))
+        self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None, self._modules))
 
     def stop(self, run: Path) -> None:
         """Ask a run to save and end."""
@@ -166,7 +169,7 @@ class RayExecutor:
             return RunEnd(run=job.run, outcome=None, lost=reason)
         if found.get("needs_files"):
             job.shared = False
-            job.result = _train(job.actor, job.run, ray.put(pack(job.run)))
+            job.result = _train(job.actor, job.run, ray.put(pack(job.run)), self._modules)
             return None
         files = found.pop("files", None)
         if files is not None:
@@ -176,8 +179,8 @@ class RayExecutor:
         return RunEnd(run=job.run, outcome=Outcome(**found))
 
 
-def _train(actor: Any, run: Path, files: Any) -> Any:
-    return actor.train.remote(str(run), (run / "run.toml").read_bytes(), files)
+def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
+    return actor.train.remote(str(run), (run / "run.toml").read_bytes(), files, modules)
 
 
 def _actor_class() -> Any:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from td3core.envs import trust
 from td3core.experiments.sweeps.worker import train_run
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Saved
@@ -30,28 +31,35 @@ class RayWorker:
         self._snapshot: bytes | None = None
         self._lock = threading.Lock()
 
-    def train(self, run: str, description: bytes, files: bytes | None) -> dict[str, Any]:
+    def train(
+        self,
+        run: str,
+        description: bytes,
+        files: bytes | None,
+        modules: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
         """Train a run to its end.
 
         Args:
             run: Its folder, as the sweep's own machine calls it.
             description: The contents of its ``run.toml``.
             files: The folder, packed, where the node has no access to it.
+            modules: The code that the user allowed, wherever it lies on this node.
 
         Returns:
             The fields of an ``Outcome``; or ``needs_files``, if the node does not see the folder
             and has no newest state of it. ``files`` is the folder at the end if it is not shared.
         """
-        path = Path(run)
+        path, consent = Path(run), trust.consent_to(modules)
         if _same(path / _DESCRIPTION, description):
-            return asdict(train_run(path, self._control))
+            return asdict(train_run(path, self._control, consent=consent))
         if files is None or self._files_are_old:
             self._files_are_old = False
             return {"needs_files": True}
         with tempfile.TemporaryDirectory(prefix="td3-studio-run-") as folder:
             path = self._folder = Path(folder) / path.name
             unpack(files, path)
-            outcome = train_run(path, self._control, self._on_event)
+            outcome = train_run(path, self._control, self._on_event, consent)
             self._folder = None
             return asdict(outcome) | {"files": pack(path)}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed
 from td3core.runs import lock
@@ -31,9 +32,15 @@ class Outcome:
 
 
 def train_run(
-    run: Path, control: Control, report: Callable[[Event], None] = lambda _: None
+    run: Path,
+    control: Control,
+    report: Callable[[Event], None] = lambda _: None,
+    consent: Consent = NO_CONSENT,
 ) -> Outcome:
-    """Train a run from where it stands to its last step, or until it is stopped."""
+    """Train a run from where it stands to its last step, or until it is stopped.
+
+    ``consent`` is to the code that the run's files name.
+    """
     ending = RunDirectory.open(run).ending()
     if ending is not None and ending.stopped == "finished":
         return Outcome(stopped="finished")
@@ -43,7 +50,7 @@ def train_run(
     end = time.monotonic() + _PATIENCE_S
     while lock.holder(run) is not None and time.monotonic() < end and not control.stopping:
         time.sleep(_POLL_S)
-    outcome = resume(run, control, report)
+    outcome = resume(run, control, report, consent=consent)
     if isinstance(outcome, Failed):
         return Outcome(stopped="failed", message=str(outcome.message))
     return Outcome(stopped=outcome.stopped)
@@ -51,6 +58,8 @@ def train_run(
 
 def main() -> int:
     """Train the run that is the first argument; write the outcome to the file that is the second.
+
+    The third is the code that it may run: a JSON list of modules, each with its folder.
 
     The end of standard input, such as by the death of the sweep, stops the run and saves it.
     """
@@ -63,7 +72,8 @@ def main() -> int:
     os.dup2(nowhere, 0)
     os.close(nowhere)
     threading.Thread(target=_stop_at_end, args=(pipe, control), daemon=True).start()
-    outcome = train_run(run, control)
+    consent = Consent(frozenset((name, folder) for name, folder in json.loads(sys.argv[3])))
+    outcome = train_run(run, control, consent=consent)
     write_atomically(file, json.dumps(asdict(outcome)).encode())
     return 0
 

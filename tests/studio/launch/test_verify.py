@@ -39,7 +39,7 @@ def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir
         VerifyDialog, "_show", lambda self, text: said.append(text) or self.verdict.setText(text)
     )
     listed(qtbot, window, run, "verify").trigger()
-    assert window.verify.isVisible()
+    qtbot.waitUntil(window.verify.isVisible)
     assert window.verify.busy
     qtbot.waitUntil(lambda: not window.verify.busy, timeout=120_000)
     assert window.verify.verdict.text().startswith(f"Yes. {run.path.name} resumes exactly")

@@ -4,13 +4,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.consent.code_consent import CodeConsent
 from studio.replay import checkpoint_model
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
+from td3core.envs.trust import locate
+from td3core.envs.trust_store import remember
 from tests.studio.replay.scenes import PENDULUM, SCRIPTED, write_agent
 
 
@@ -25,6 +29,9 @@ def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
     (tmp_path / "scripted_stage.py").write_text(SCRIPTED)
     # A spawned process inherits the search path.
     monkeypatch.syspath_prepend(tmp_path)
+    found = locate("scripted_stage")
+    assert found is not None
+    remember(found)
 
     def write(name: str) -> Path:
         info = EnvInfo(
@@ -50,12 +57,16 @@ def player(qtbot: QtBot) -> Iterator[Player]:
 
 @pytest.fixture
 def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
-    made = ReplayPane(tmp_path / "runs")
+    window = QWidget()
+    qtbot.addWidget(window)
+    consent = CodeConsent(window)
+    made = ReplayPane(tmp_path / "runs", consent)
     qtbot.addWidget(made)
     made.resize(300, 560)
     made.show()
     yield made
     made.shutdown()
+    consent.stop()
 
 
 @pytest.fixture

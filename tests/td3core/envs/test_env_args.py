@@ -16,6 +16,7 @@ from td3core.cli import app
 from td3core.config import RunConfig, make_settings
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env, make_env
+from td3core.envs.trust import typed
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.events import Ended, Warned
@@ -65,11 +66,11 @@ def hills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("name", ["hills:Hills", "hills:Hills-v0"])
 def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> None:
-    env = make_env(EnvChoice(name, HIGH))
+    env = make_env(typed(EnvChoice(name, HIGH)))
     assert (env.unwrapped.height, env.observation_space.shape) == (7.0, (4,))
-    info = check_env(EnvChoice(name, HIGH))
+    info = check_env(typed(EnvChoice(name, HIGH)))
     assert (info.obs_dim, info.choice) == (4, EnvChoice(name, HIGH))
-    assert check_env(name).obs_dim == 3
+    assert check_env(typed(EnvChoice(name))).obs_dim == 3
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])
@@ -90,10 +91,10 @@ def test_a_checkpoint_is_measured_and_filmed_with_its_arguments(
     hills: str, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = str(finish(runs_dir, hills, env_args=HIGH).last_checkpoint)
-    assert app.main(["eval", saved, "--episodes", "2", "--json"]) == 0
+    assert app.main(["eval", saved, "--trust-env", "--episodes", "2", "--json"]) == 0
     assert last_line(capsys.readouterr().out)["returns"] == [70.0, 70.0]
     film = tmp_path / "film.mp4"
-    assert app.main(["replay", saved, "--video", str(film), "--json"]) == 0
+    assert app.main(["replay", saved, "--trust-env", "--video", str(film), "--json"]) == 0
     assert last_line(capsys.readouterr().out)["returns"] == [70.0]
     assert film.stat().st_size > 0
 

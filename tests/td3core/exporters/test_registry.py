@@ -26,7 +26,8 @@ def error(capsys: pytest.CaptureFixture[str], source: Path, target: Path, *optio
 
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda exporter: exporter.name)
 def test_every_format_can_be_loaded_and_says_what_it_holds(exporter: Exporter) -> None:
-    assert list(inspect.signature(exporter.load()).parameters) == ["checkpoint", "target"]
+    given = ["checkpoint", "target", *["consent"] * exporter.makes_env]
+    assert list(inspect.signature(exporter.load()).parameters) == given
     assert exporter.about.endswith(".")
     assert "\n" not in exporter.about
     assert exporter.suffixes

@@ -21,6 +21,7 @@ from td3core.protocol.events import (
     Tuned,
     Warned,
 )
+from td3core.runs.directory import RunDirectory
 from td3core.training.launch import train
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, finish, run, same, tensors, tiny
@@ -189,6 +190,8 @@ def test_a_paused_run_takes_no_step_until_it_is_resumed(runs_dir: Path, scripted
     run_.control.resume()
     outcome = run_.end()
     assert (outcome.stopped, outcome.env_steps, run_.script.steps) == ("finished", 60, 60)
+    entries = [entry.get("event") for entry in RunDirectory.open(outcome.run).journal()]
+    assert entries.count("pause") == 1, "a request while it is paused is no new pause"
 
 
 def test_a_pause_changes_nothing_that_is_learnt(runs_dir: Path, scripted: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.cli.values import assignments
+from td3core.cli.options import assignments
 from td3core.config import changes, make_settings
 from td3core.errors import RequestError
 from td3core.protocol.control import Control

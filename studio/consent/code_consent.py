@@ -1,0 +1,163 @@
+"""Which code the user has allowed in this window."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from studio.consent.dialog import ConsentDialog
+from studio.tasks.background_queue import BackgroundQueue
+from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
+from td3core.config.env_choice import EnvChoice
+from td3core.envs import trust, trust_store
+from td3core.errors import RequestError
+
+Then = Callable[[Consent], object]
+Declined = Callable[[LocatedModule], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Examined:
+    """What an environment needs, as found in the background."""
+
+    consent: Consent
+    missing: tuple[LocatedModule, ...]
+    problem: str = ""
+
+
+def _ignore(_: LocatedModule) -> None:
+    return None
+
+
+class CodeConsent(QObject):
+    """Obtains consent to the code of environments: remembered, or from the user in a dialog.
+
+    Modules are located, and answers read and written, in the background.
+    """
+
+    refused = Signal(str)
+    """An answer could not be remembered."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._given = NO_CONSENT
+        self._declined: set[LocatedModule] = set()
+        self._asking: dict[LocatedModule, ConsentDialog] = {}
+        self._queue = BackgroundQueue("consent", self)
+        self._queue.failed.connect(self.refused)
+        self._closed = False
+
+    @property
+    def given(self) -> Consent:
+        """What was allowed since the window opened."""
+        return self._given
+
+    def obtain(
+        self,
+        choice: EnvChoice,
+        then: Then,
+        declined: Declined = _ignore,
+        *,
+        typed: bool = False,
+        insist: bool = True,
+    ) -> None:
+        """Call ``then`` with consent to all code of an environment, at once if it names none.
+
+        Args:
+            choice: The environment.
+            then: What to do with the consent.
+            declined: Called instead with the first module that the user does not allow.
+            typed: The user typed the name, which is consent in itself.
+            insist: Ask again about what the user has declined in this window.
+        """
+        if not trust.names_code(choice):
+            then(NO_CONSENT)
+            return
+        known = choice.with_consent(self._given)
+        self._add(
+            partial(_examine, known, typed),
+            partial(self._on_examined, then, declined, insist),
+        )
+
+    def allow(self, module: LocatedModule, then: Then, declined: Declined, *, insist: bool) -> None:
+        """Call ``then`` once the user allows a module that another process asks for."""
+        found = _Examined(consent=self._given, missing=(module,))
+        self._on_examined(then, declined, insist, found)
+
+    def stop(self) -> None:
+        """Finish what is being written, and ask nothing any more: the window is closing."""
+        self._closed = True
+        self._queue.finish()
+
+    def _add(self, work: Callable[[], _Examined], then: Callable[[_Examined], None]) -> None:
+        def pass_on(found: _Examined) -> None:
+            if not self._closed:
+                then(found)
+
+        self._queue.add(work, pass_on)
+
+    def _on_examined(self, then: Then, declined: Declined, insist: bool, found: _Examined) -> None:
+        self._given |= found.consent
+        if found.problem:
+            self.refused.emit(found.problem)
+        missing = [module for module in found.missing if not self._given.covers(module)]
+        if not missing:
+            then(self._given)
+            return
+        module = missing[0]
+        if module in self._declined and not insist:
+            declined(module)
+            return
+        again = partial(self._on_examined, then, declined, insist, found)
+        self._dialog(module).answered.connect(
+            lambda agreed: self._on_answer(module, agreed, again, declined)
+        )
+
+    def _dialog(self, module: LocatedModule) -> ConsentDialog:
+        """Return the question about a module; one is enough, whoever asks."""
+        dialog = self._asking.get(module)
+        if dialog is None:
+            dialog = self._asking[module] = ConsentDialog(module, self._window)
+            dialog.answered.connect(lambda _: self._asking.pop(module, None))
+            dialog.open()
+        return dialog
+
+    def _on_answer(
+        self, module: LocatedModule, agreed: bool, again: Callable[[], None], declined: Declined
+    ) -> None:
+        if self._closed:
+            return
+        if not agreed:
+            self._declined.add(module)
+            declined(module)
+            return
+        self._declined.discard(module)
+        # Once it is written: processes started next read it.
+        self._add(partial(_remember, self._given, module), lambda found: self._go_on(found, again))
+
+    def _go_on(self, found: _Examined, again: Callable[[], None]) -> None:
+        self._given |= found.consent
+        if found.problem:
+            self.refused.emit(found.problem)
+        again()
+
+
+def _examine(choice: EnvChoice, typed: bool) -> _Examined:
+    choice = choice.with_consent(choice.consent | trust_store.remembered())
+    missing = trust.unconsented(choice)
+    if not typed:
+        return _Examined(consent=choice.consent, missing=tuple(missing))
+    return _remember(choice.consent, *missing)
+
+
+def _remember(consent: Consent, *modules: LocatedModule) -> _Examined:
+    problem = ""
+    try:
+        trust_store.remember(*modules)
+    except RequestError as caught:
+        # It holds in this window all the same.
+        problem = str(caught)
+    return _Examined(consent=consent.adding(modules), missing=(), problem=problem)

@@ -1,0 +1,65 @@
+"""The question whether code that a file names may be run."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
+
+from studio.widgets.labels import breakable, plain_label
+from td3core.config.consent import LocatedModule
+
+_WIDTH = 480
+_ABOUT = (
+    "A file names the environment of this run, and that environment is code. To show the agent or"
+    " to continue the run, the code has to run on your computer. It can do everything that you"
+    " can."
+)
+_ADVICE = (
+    "Run it only if you know where it comes from. The answer is remembered until the module lies"
+    " in another folder. Without it you still see the run's curves and settings."
+)
+
+
+class ConsentDialog(QDialog):
+    """Shows a module and its file; "Do not run" is the default."""
+
+    answered = Signal(bool)
+
+    def __init__(self, module: LocatedModule, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("consent_dialog")
+        self.setWindowTitle("Run code that a file names?")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(_WIDTH)
+        form = QFormLayout()
+        for name, label, text in (
+            ("consent_module", "Module", module.name),
+            ("consent_path", "File", module.path),
+        ):
+            value = plain_label(breakable(text))
+            value.setObjectName(name)
+            value.setAccessibleName(label)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            form.addRow(label, value)
+        buttons = QDialogButtonBox()
+        refuse = buttons.addButton("Do not run", QDialogButtonBox.ButtonRole.RejectRole)
+        allow = buttons.addButton("Run this code", QDialogButtonBox.ButtonRole.AcceptRole)
+        refuse.setObjectName("consent_refuse_button")
+        allow.setObjectName("consent_allow_button")
+        allow.setAutoDefault(False)
+        refuse.setDefault(True)
+        refuse.setFocus()
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        advice = plain_label(_ADVICE)
+        advice.setProperty("role", "muted")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(plain_label(_ABOUT))
+        layout.addLayout(form)
+        layout.addWidget(advice)
+        layout.addWidget(buttons)
+        self.finished.connect(self._on_finished)
+
+    @Slot(int)
+    def _on_finished(self, result: int) -> None:
+        self.answered.emit(result == QDialog.DialogCode.Accepted)

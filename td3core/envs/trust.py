@@ -1,0 +1,222 @@
+"""Which code an environment's name stands for, and whether the user has allowed it.
+
+What a file names (``run.toml``, a checkpoint, a preset) is imported only with the user's consent:
+it may come from anyone. What the user types is consent in itself. Modules are located without
+importing anything, parent packages included.
+"""
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+from td3core.config.consent import Consent, LocatedModule
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import PYBULLET
+from td3core.errors import RequestError
+from td3core.system.import_path import current_folder, search_current_folder_last
+
+_KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
+"""Packages of environments that need no consent where Gymnasium itself is installed."""
+
+# Such as the env_id of Gymnasium's environments that make one of another library. Not a URL, nor
+# a path that begins with a drive.
+_NAMES_CODE = re.compile(r"\s*((?:[^\W\d]\w*)(?:\.[^\W\d]\w*)*)\s*:(?![\\/])\s*\S")
+
+
+class UntrustedCodeError(RequestError):
+    """A file names code that the user has not allowed; nothing was imported.
+
+    Attributes:
+        module: That code.
+    """
+
+    def __init__(self, env_id: str, module: LocatedModule) -> None:
+        self.module = module
+        super().__init__(
+            "{env_id} would run the code in {path}, which you have not allowed.",
+            env_id=env_id,
+            path=module.path,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the module when pickled."""
+        return type(self), (self.message.values["env_id"], self.module)
+
+
+def typed(choice: EnvChoice) -> EnvChoice:
+    """Return a choice that the user made in person, with consent to the code it names."""
+    return replace(choice, consent=choice.consent.adding(needed(choice)))
+
+
+def consent_to(names: Iterable[str]) -> Consent:
+    """Return consent to modules that the user has allowed by name, wherever they lie."""
+    found = (locate(name) for name in names)
+    return Consent().adding(module for module in found if module is not None)
+
+
+def require_consent(choice: EnvChoice) -> None:
+    """Refuse an environment whose code the user has not allowed, before anything is imported.
+
+    Raises:
+        UntrustedCodeError: for the first module without consent.
+        ModuleNotFoundError: there is no module of that name.
+    """
+    main = named_module(choice.env_id)
+    if main is not None and locate(main) is None:
+        raise ModuleNotFoundError(f"No module named {main!r}", name=main)
+    for module in unconsented(choice):
+        raise UntrustedCodeError(choice.env_id, module)
+
+
+def unconsented(choice: EnvChoice) -> list[LocatedModule]:
+    """Return the code an environment would run and its consent does not cover."""
+    return [module for module in needed(choice) if not choice.consent.covers(module)]
+
+
+def needed(choice: EnvChoice) -> list[LocatedModule]:
+    """Return the code that needs consent; none for Gymnasium's own environments.
+
+    Names that lead nowhere are left out: there is nothing to import.
+    """
+    found = (locate(name) for name in dict.fromkeys(modules_named(choice)))
+    return [module for module in found if module is not None and not _is_known(module)]
+
+
+def names_code(choice: EnvChoice) -> bool:
+    """Return whether a choice names any module; searches no folder."""
+    return any(True for _ in modules_named(choice))
+
+
+def named_module(env_id: str) -> str | None:
+    """Return the module of ``module:Class`` or ``module:Id-v0``; None for a plain id."""
+    module, colon, _ = env_id.partition(":")
+    return module if colon else None
+
+
+def prepare_import(env_id: str) -> None:
+    """Search the current folder too, after all others, if the module can only be found there."""
+    name = named_module(env_id)
+    if name is not None and _find(name, with_current_folder=False) is None:
+        search_current_folder_last()
+
+
+def locate(name: str) -> LocatedModule | None:
+    """Return where a module would be imported from, or None if it cannot be found.
+
+    Neither the module nor its parent packages are imported.
+    """
+    spec = _find(name, with_current_folder=True)
+    if spec is None:
+        return None
+    if spec.has_location and spec.origin:
+        return LocatedModule(name, os.path.realpath(spec.origin))
+    folders = _search_locations(spec)
+    # A folder without __init__.py, or a module that is part of the interpreter.
+    return LocatedModule(name, os.path.realpath(folders[0]) if folders else str(spec.origin))
+
+
+def modules_named(choice: EnvChoice) -> Iterator[str]:
+    """Yield the modules that the name and the arguments of an environment contain."""
+    main = named_module(choice.env_id)
+    if main is not None:
+        yield main
+    for text in _texts(choice.kwargs):
+        match = _NAMES_CODE.match(text)
+        if match is not None:
+            yield match[1]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every string in the arguments, at any depth."""
+    remaining = [value]
+    while remaining:
+        each = remaining.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            remaining += [*each.keys(), *each.values()]
+        elif isinstance(each, list):
+            remaining += each
+
+
+def _is_known(module: LocatedModule) -> bool:
+    """Return whether it belongs to a known package, installed next to Gymnasium.
+
+    A folder of the same name elsewhere could be anyone's.
+    """
+    gymnasium = locate("gymnasium")
+    if gymnasium is None:
+        return False
+    installed = os.path.dirname(gymnasium.folder)  # noqa: PTH120
+    for package in _KNOWN_PACKAGES:
+        root = os.path.join(installed, *package.split("."), "")  # noqa: PTH118
+        if f"{module.name}.".startswith(f"{package}.") and module.path.startswith(root):
+            return True
+    return False
+
+
+def _find(name: str, *, with_current_folder: bool) -> ModuleSpec | None:
+    """Find a module as ``import`` would, but without importing its parents."""
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return None
+    path: Sequence[str] | None = None
+    spec: ModuleSpec | None = None
+    for depth in range(1, len(parts) + 1):
+        current = ".".join(parts[:depth])
+        spec = _imported(current)
+        if spec is None:
+            spec = _find_in(current, path)
+            if spec is None and depth == 1 and with_current_folder:
+                folder = current_folder()
+                spec = PathFinder.find_spec(current, [folder]) if folder else None
+        if spec is None:
+            return None
+        path = _search_locations(spec)
+        if path is None and depth < len(parts):
+            return None
+    return spec
+
+
+def _imported(name: str) -> ModuleSpec | None:
+    module = sys.modules.get(name)
+    if module is None:
+        return None
+    spec = getattr(module, "__spec__", None)
+    if isinstance(spec, ModuleSpec):
+        return spec
+    # Such as the main program.
+    file = getattr(module, "__file__", None)
+    return importlib.util.spec_from_file_location(name, file) if file else ModuleSpec(name, None)
+
+
+def _find_in(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(name, path, None)
+        except KeyError:
+            # A package without __init__.py asks its parent, which has not been imported.
+            spec = _namespace(name, path or ())
+        if spec is not None:
+            return spec
+    return None
+
+
+def _search_locations(spec: ModuleSpec) -> list[str] | None:
+    """Return the folders of a package; None if it is none."""
+    if spec.submodule_search_locations is None:
+        return None
+    return list(spec.submodule_search_locations)
+
+
+def _namespace(name: str, parents: Iterable[str]) -> ModuleSpec | None:
+    last = name.rpartition(".")[2]
+    folders = [os.path.join(parent, last) for parent in parents]  # noqa: PTH118
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [each for each in folders if os.path.isdir(each)]  # noqa: PTH112
+    return spec if spec.submodule_search_locations else None

@@ -1,0 +1,216 @@
+"""A run of a stranger in the window: its code is asked about once, and not run without a yes."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.consent.dialog import ConsentDialog
+from studio.replay.player import PlayerState
+from studio.session.controller import SessionState
+from studio.session.history import read_history
+from studio.setup.env_query import EnvQuery
+from studio.window.main_window import MainWindow
+from td3core.envs import trust_store
+from tests.studio.window.test_main_job import click
+from tests.support.stranger import Stranger
+from tests.td3core.helpers import finish
+
+NAME = "theirs_env"
+ENV = f"{NAME}:Slide"
+WAIT_MS = 60_000
+Find = Callable[[str], QWidget]
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    made = Stranger(tmp_path, monkeypatch)
+    made.write(NAME)
+    yield made
+    made.leave(NAME)
+    gym.registry.pop("StrangerSlide-v0", None)
+
+
+@pytest.fixture
+def run(stranger: Stranger, tmp_path: Path) -> Path:
+    """Return a run in the window's folder; nobody has imported its module yet."""
+    found = finish(tmp_path / "runs", ENV, eval_interval=30, eval_beside=False).run
+    stranger.leave(NAME)
+    return found
+
+
+def question(qtbot: QtBot, window: MainWindow) -> ConsentDialog:
+    qtbot.waitUntil(lambda: bool(window.findChildren(ConsentDialog)), timeout=WAIT_MS)
+    (dialog,) = window.findChildren(ConsentDialog)
+    return dialog
+
+
+def answer(qtbot: QtBot, window: MainWindow, button: str) -> None:
+    dialog = question(qtbot, window)
+    found = dialog.findChild(QWidget, f"consent_{button}_button")
+    click(qtbot, found)
+    qtbot.waitUntil(lambda: dialog not in window.findChildren(ConsentDialog), timeout=WAIT_MS)
+
+
+def open_run(window: MainWindow, run: Path) -> None:
+    window.model.open(read_history(run, lambda: False))
+
+
+def idle(window: MainWindow) -> bool:
+    return window.controller.state is SessionState.IDLE
+
+
+def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
+    qtbot: QtBot, window: MainWindow, find: Find, stranger: Stranger, run: Path
+) -> None:
+    open_run(window, run)
+    dialog = question(qtbot, window)
+    shown = {name: dialog.findChild(QLabel, f"consent_{name}") for name in ("module", "path")}
+    assert {name: label.text().replace("\u200b", "") for name, label in shown.items()} == {
+        "module": NAME,
+        "path": str(stranger.folder / f"{NAME}.py"),
+    }
+    assert dialog.findChild(QWidget, "consent_refuse_button").isDefault()
+    qtbot.keyClick(dialog, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: not window.findChildren(ConsentDialog), timeout=WAIT_MS)
+    assert stranger.imported == set()
+    assert not stranger.trusted.exists()
+    # The rest of the run is there.
+    assert window.model.run == run
+    assert find("env_combo").currentText() == ENV
+    message = window.replay.message.text().replace("\u200b", "")
+    assert "theirs_env.py" in message
+    assert "not allowed" in message
+    assert find("replay_allow_button").isVisible()
+    # Not again for another agent, until the user wants it.
+    with qtbot.waitSignal(window.replay.player.code_refused, timeout=WAIT_MS):
+        window.replay.load(next((run / "checkpoints").iterdir()))
+    assert window.findChildren(ConsentDialog) == []
+    click(qtbot, find("replay_allow_button"))
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        answer(qtbot, window, "allow")
+    assert not find("replay_allow_button").isVisible()
+    assert stranger.imported == {NAME}
+    assert os.getpid() not in stranger.processes
+
+
+def test_an_answer_is_remembered_for_the_next_window(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
+    stranger.allow(NAME)
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        open_run(window, run)
+    assert window.findChildren(ConsentDialog) == []
+
+
+@pytest.mark.parametrize("action", ["resume", "repeat_changes", "branch", "verify"])
+def test_nothing_is_started_without_a_yes(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, action: str
+) -> None:
+    if action == "repeat_changes":
+        line = '{"step": 30, "field": "tau", "old": 0.005, "new": 0.01, "time": "now"}\n'
+        (run / "journal.jsonl").write_text(line)
+    given = run / "checkpoints" / "last.safetensors" if action == "branch" else run
+    getattr(window.launcher, action)(given)
+    answer(qtbot, window, "refuse")
+    assert "not allowed to run" in window.banner.text
+    assert idle(window)
+    assert not window.verify.busy
+    assert stranger.imported == set()
+
+
+def test_a_run_is_resumed_after_a_yes(
+    qtbot: QtBot,
+    window: MainWindow,
+    stranger: Stranger,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(QDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    window.launcher.resume(run)
+    answer(qtbot, window, "allow")
+    qtbot.waitUntil(lambda: stranger.imported == {NAME}, timeout=WAIT_MS)
+    with qtbot.waitSignal(window.model.run_ended, timeout=WAIT_MS):
+        pass
+    qtbot.waitUntil(lambda: idle(window), timeout=WAIT_MS)
+    assert "not allowed" not in window.banner.text
+
+
+@pytest.mark.slow
+def test_a_run_is_verified_in_another_process_after_a_yes(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(stranger.folder), prepend=os.pathsep)
+    window.launcher.verify(run)
+    answer(qtbot, window, "allow")
+    qtbot.waitUntil(lambda: window.verify.busy, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not window.verify.busy, timeout=WAIT_MS)
+    assert "not allowed" not in window.verify.verdict.text()
+    assert os.getpid() not in stranger.processes
+    assert stranger.imported == {NAME}
+    kind = QDialogButtonBox.StandardButton.Close
+    click(qtbot, window.verify.buttons.button(kind))
+
+
+def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(window.replay, "show_run", lambda _: None)
+    open_run(window, run)
+    editor = find("env_combo").findChild(QLineEdit)
+    editor.editingFinished.emit()
+    answer(qtbot, window, "refuse")
+    assert "not allowed" in find("env_facts").text()
+    # Leaving it again does not ask again; Train does.
+    editor.editingFinished.emit()
+    assert window.findChildren(ConsentDialog) == []
+    click(qtbot, find("train_button"))
+    answer(qtbot, window, "refuse")
+    assert idle(window)
+    assert stranger.imported == set()
+    # Typed again it is still what the file named.
+    editor.selectAll()
+    qtbot.keyClicks(editor, f"{NAME}:StrangerSlide-v0")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "not allowed" in find("env_facts").text(), timeout=WAIT_MS)
+    assert stranger.imported == set()
+
+
+def test_what_is_typed_is_trained_without_a_question(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    editor = find("env_combo").findChild(QLineEdit)
+    editor.selectAll()
+    qtbot.keyClicks(editor, ENV)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    find("field_actor_hidden").setText("8")
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=WAIT_MS)
+    assert window.findChildren(ConsentDialog) == []
+    assert NAME in {name for name, _ in trust_store.remembered().allowed}
+
+
+def test_a_window_that_closes_asks_nothing_any_more(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
+    open_run(window, run)
+    dialog = question(qtbot, window)
+    window.close()
+    dialog.accept()
+    assert stranger.imported == set()
+    assert window.replay.player.state is PlayerState.EMPTY

@@ -1,0 +1,101 @@
+"""A run that somebody else made: its files name a module, which leaves a mark if it is imported."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from td3core.envs import trust_store
+
+_TEXT = """
+import os
+
+def mark():
+    with open({marks!r}, "a") as file:
+        file.write(f"{{os.getpid()}} {{__name__}}\\n")
+
+mark()
+"""
+ENVIRONMENT = """
+import gymnasium as gym
+import numpy as np
+
+
+class Slide(gym.Env):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}
+    action_space = gym.spaces.Box(-1, 1, (1,))
+    observation_space = gym.spaces.Box(-1, 1, (2,))
+
+    def __init__(self, render_mode=None, helper=""):
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.np_random.uniform(-1, 1, 2).astype("f"), {}
+
+    def step(self, action):
+        self.steps += 1
+        obs = self.np_random.uniform(-1, 1, 2).astype("f")
+        return obs, -abs(float(action[0])), False, self.steps >= 20, {}
+
+    def render(self):
+        return np.full((32, 32, 3), self.steps % 256, np.uint8)
+
+
+gym.register("StrangerSlide-v0", Slide)
+"""
+
+
+class Stranger:
+    """Code in folders of one's own, its marks, and a file of what the user has allowed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.marks = folder / "theirs", folder / "marks"
+        self.folder.mkdir()
+        self.trusted = folder / "trusted.json"
+        monkeypatch.setenv("TD3_STUDIO_TRUST", str(self.trusted))
+        monkeypatch.syspath_prepend(str(self.folder))
+
+    def write(self, name: str, folder: Path | None = None) -> Path:
+        """Write a module ``a.b`` with its packages; each of them leaves a mark."""
+        at, parts = folder or self.folder, name.split(".")
+        at.mkdir(parents=True, exist_ok=True)
+        mark = _TEXT.format(marks=str(self.marks))
+        for part in parts[:-1]:
+            at /= part
+            at.mkdir(exist_ok=True)
+            (at / "__init__.py").write_text(mark)
+        path = at / f"{parts[-1]}.py"
+        path.write_text(mark + ENVIRONMENT)
+        return path
+
+    @property
+    def imported(self) -> set[str]:
+        """The modules that were imported, in whatever process."""
+        return {line.split()[1] for line in self._lines()}
+
+    @property
+    def processes(self) -> set[int]:
+        """The processes that imported any."""
+        return {int(line.split()[0]) for line in self._lines()}
+
+    def leave(self, *names: str) -> None:
+        """Make this process forget what it imported; the marks go, and every consent."""
+        for name in [*sys.modules]:
+            if name.split(".")[0] in names:
+                del sys.modules[name]
+        for path in (self.marks, self.trusted):
+            if path.is_file():
+                path.unlink()
+
+    def allow(self, name: str) -> None:
+        """Let the user have allowed a module."""
+        from td3core.envs.trust import locate
+
+        found = locate(name)
+        assert found is not None
+        trust_store.remember(found)
+
+    def _lines(self) -> list[str]:
+        return self.marks.read_text().splitlines() if self.marks.exists() else []

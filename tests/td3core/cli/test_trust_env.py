@@ -1,0 +1,269 @@
+"""Commands that open somebody else's run import nothing of theirs before they may."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from td3core.cli import app, consent, doctor
+from td3core.config.env_choice import EnvChoice
+from td3core.envs import trust, trust_store
+from tests.support.stranger import Stranger
+from tests.td3core.cli.test_commands import last_line, small
+from tests.td3core.helpers import finish
+
+NAME = "theirs_env"
+ENV = f"{NAME}:Slide"
+Command = Callable[[Path, Path], list[str]]
+
+COMMANDS: dict[str, Command] = {
+    "eval": lambda run, _: ["eval", str(run), "--episodes", "1"],
+    "replay": lambda run, out: ["replay", str(run), "--video", str(out / "film.mp4")],
+    "export": lambda run, out: ["export", str(run), "--to", str(out / "film.mp4")],
+    "resume": lambda run, _: ["resume", str(run), "--steps", "80"],
+    "verify": lambda run, _: ["verify", str(run), "--steps", "10"],
+    "branch": lambda run, out: ["branch", str(run), "--steps", "80", f"--runs-dir={out / 'new'}"],
+}
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    made = Stranger(tmp_path, monkeypatch)
+    yield made
+    made.leave(NAME)
+    gym.registry.pop("StrangerSlide-v0", None)
+
+
+@pytest.fixture
+def run(stranger: Stranger, runs_dir: Path) -> Path:
+    """Return a run of a stranger; this process has not imported their module."""
+    stranger.write(NAME)
+    found = finish(runs_dir, ENV, eval_interval=30).run
+    stranger.leave(NAME)
+    return found
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let commands ask, and be given these answers."""
+    monkeypatch.setattr(consent, "_is_interactive", lambda: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_without_a_terminal_a_strangers_run_is_refused_and_nothing_imported(
+    stranger: Stranger,
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    assert app.main(COMMANDS[name](run, tmp_path)) == 2
+    said = capsys.readouterr().err.strip()
+    assert said.count("\n") == 0, said
+    for words in ("--trust-env", ENV, str(stranger.folder / f"{NAME}.py")):
+        assert words in said
+    assert stranger.imported == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_with_the_option_each_command_runs_it_and_remembers_nothing(
+    stranger: Stranger, run: Path, tmp_path: Path, name: str
+) -> None:
+    assert app.main([*COMMANDS[name](run, tmp_path), "--trust-env"]) == 0
+    assert stranger.imported == {NAME}
+    assert not stranger.trusted.exists()
+
+
+def test_the_refusal_is_one_json_object(
+    run: Path, stranger: Stranger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(["eval", str(run), "--json"]) == 2
+    assert "--trust-env" in last_line(capsys.readouterr().out)["error"]
+
+
+def test_yes_on_the_terminal_is_asked_for_once(
+    stranger: Stranger,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers(monkeypatch, "y\n")
+    assert app.main(COMMANDS["eval"](run, run)) == 0
+    said = capsys.readouterr().err
+    assert f"module {NAME} in {stranger.folder / NAME}.py" in said
+    assert stranger.imported == {NAME}
+    monkeypatch.undo()
+    monkeypatch.setenv("TD3_STUDIO_TRUST", str(stranger.trusted))
+    monkeypatch.syspath_prepend(str(stranger.folder))
+    assert app.main(COMMANDS["eval"](run, run)) == 0
+    assert "Run this code?" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["\n", "n\n", "", "what?\n"], ids=repr)
+def test_anything_but_yes_is_no_and_is_not_remembered(
+    stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    answers(monkeypatch, text)
+    assert app.main(COMMANDS["resume"](run, run)) == 2
+    assert stranger.imported == set()
+    assert not stranger.trusted.exists()
+
+
+def test_a_module_that_lies_elsewhere_by_now_is_asked_about_again(
+    stranger: Stranger, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.allow(NAME)
+    stranger.write(NAME, tmp_path / "elsewhere")
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    assert app.main(COMMANDS["eval"](run, run)) == 2
+    assert stranger.imported == set()
+
+
+def test_a_damaged_file_of_answers_means_no(stranger: Stranger, run: Path) -> None:
+    stranger.allow(NAME)
+    stranger.trusted.write_bytes(stranger.trusted.read_bytes()[:-5])
+    assert app.main(COMMANDS["eval"](run, run)) == 2
+    assert stranger.imported == set()
+
+
+def test_a_real_terminal_is_asked(stranger: Stranger, run: Path, root: Path) -> None:
+    pty = pytest.importorskip("pty")
+    controller, terminal = pty.openpty()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(root), str(stranger.folder)))}
+    code = "from td3core.cli.app import main; raise SystemExit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *COMMANDS["eval"](run, run)],
+        env=environment, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    said = b""
+    while b"[y/N]" not in said:
+        said += os.read(controller, 1024)
+    assert stranger.imported == set(), "it has been asked by now"
+    os.write(controller, b"y\n")
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith(b"return")
+    assert stranger.imported == {NAME}
+    assert trust_store.remembered().covers(trust.needed(EnvChoice(ENV))[0])
+
+
+# Child processes ---------------------------------------------------------------------------------
+
+
+def test_child_processes_run_what_this_one_was_allowed_to(
+    stranger: Stranger, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write(NAME)
+    children = {"eval_interval": 30, "eval_beside": True, "num_envs": 2, "env_processes": 2}
+    run = finish(runs_dir, ENV, steps=60, **children).run
+    stranger.leave(NAME)
+    assert app.main(["resume", str(run), "--steps", "120"]) == 2
+    assert stranger.imported == set()
+    assert app.main(["resume", str(run), "--steps", "120", "--trust-env"]) == 0
+    assert "evaluat" not in capsys.readouterr().err.replace("evaluation ", "")
+    # This one, two that step, one that evaluates.
+    assert len(stranger.processes) == 4
+
+
+# What the user types -----------------------------------------------------------------------------
+
+
+def test_what_is_typed_needs_nothing_and_its_runs_open_without_a_question(
+    stranger: Stranger, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write(NAME)
+    options = ["--steps", "60", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
+    assert app.main(["train", "Slide", "--env-module", NAME, *options, *small()]) == 0
+    saved = last_line(capsys.readouterr().out)["last_checkpoint"]
+    assert app.main(["eval", saved, "--episodes", "1"]) == 0
+    assert app.main(["check", ENV, "--quick"]) == 0
+
+
+def test_a_presets_arguments_are_named_by_a_file(
+    stranger: Stranger, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.write(NAME)
+    presets = tmp_path / "presets"
+    presets.mkdir()
+    args = json.dumps({"env_id": ENV})
+    (presets / "p.toml").write_text(
+        f"name = 'Theirs'\nenv = 'Pendulum-v1'\n[settings]\nenv_args = '{args}'\n"
+    )
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(presets))
+    words = ["train", "Pendulum-v1", "--preset", "Theirs", "--runs-dir", str(runs_dir)]
+    assert app.main(words) == 2
+    assert stranger.imported == set()
+    assert not runs_dir.exists()
+
+
+def test_another_runs_journal_names_no_code(stranger: Stranger, run: Path, runs_dir: Path) -> None:
+    options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), *small()]
+    assert app.main(["train", "Pendulum-v1", "--journal", str(run), *options]) == 0
+    assert stranger.imported == set()
+
+
+# Seeing it and taking it back --------------------------------------------------------------------
+
+
+def test_what_is_allowed_is_listed_and_can_be_taken_back(
+    stranger: Stranger,
+    run: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Finding("renders", "not tried"))
+    stranger.allow(NAME)
+    assert app.main(["doctor"]) == 0
+    assert f"{NAME} in {stranger.folder}" in " ".join(capsys.readouterr().out.split())
+    assert app.main(["doctor", "--forget", NAME]) == 0
+    assert app.main(["doctor", "--forget", NAME]) == 2
+    assert app.main(COMMANDS["eval"](run, run)) == 2
+    assert stranger.imported == set()
+
+
+# Folders that are laid out to be imported from ---------------------------------------------------
+
+
+def test_modules_in_the_folder_of_a_run_are_never_found(
+    stranger: Stranger, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "gymnasium", "sitecustomize", "usercustomize"):
+        stranger.write(name, run)
+        stranger.write(name, run / "checkpoints")
+    (run / "more.pth").write_text("import gymnasium\n")
+    stranger.write("json", tmp_path / "elsewhere" / "checkpoints")
+    link = tmp_path / "linked"
+    link.symlink_to(run, target_is_directory=True)
+    monkeypatch.chdir(run)
+    for path in (run, link, link / "checkpoints" / "last.safetensors"):
+        assert app.main(["eval", str(path), "--episodes", "1"]) == 2
+        assert stranger.imported == set()
+    # Allowed, the module still comes from where it was asked about.
+    assert app.main(["eval", str(link), "--episodes", "1", "--trust-env"]) == 0
+    assert stranger.imported == {NAME}
+
+
+def test_a_name_in_notes_or_journal_is_only_text(
+    stranger: Stranger, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write(NAME)
+    run = finish(runs_dir).run
+    (run / "notes.json").write_text(json.dumps({"name": ENV, "note": ENV}))
+    with (run / "journal.jsonl").open("a") as file:
+        for field in ("env", "env_args", "consent"):
+            line = {"step": 10, "field": field, "old": "", "new": ENV, "time": "now"}
+            file.write(json.dumps(line) + "\n")
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    app.main(["resume", str(run), "--steps", "80"])
+    options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), *small()]
+    app.main(["train", "Pendulum-v1", "--journal", str(run), *options])
+    assert stranger.imported == set()
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,235 @@
+"""Code that a file names is located without being imported, and imported only with consent."""
+
+import json
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.env_choice import EnvChoice
+from td3core.envs import trust, trust_store
+from td3core.envs.make import make_env
+from td3core.errors import RequestError
+from tests.support.stranger import Stranger
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    made = Stranger(tmp_path, monkeypatch)
+    yield made
+    made.leave("theirs_env", "theirs_pkg")
+    gym.registry.pop("StrangerSlide-v0", None)
+
+
+def located(name: str) -> str:
+    found = trust.locate(name)
+    assert found is not None
+    return found.path
+
+
+@pytest.mark.parametrize("name", ["theirs_env:Slide", "theirs_env:StrangerSlide-v0"])
+def test_a_choice_without_consent_is_refused_before_anything_is_imported(
+    stranger: Stranger, name: str
+) -> None:
+    path = stranger.write("theirs_env")
+    with pytest.raises(trust.UntrustedCodeError):
+        make_env(name)
+    with pytest.raises(trust.UntrustedCodeError, match=r"theirs_env\.py") as caught:
+        make_env(EnvChoice(name))
+    assert (caught.value.module.name, caught.value.module.path) == ("theirs_env", str(path))
+    assert stranger.imported == set()
+    assert "theirs_env" not in sys.modules
+    make_env(trust.typed(EnvChoice(name))).close()
+    assert stranger.imported == {"theirs_env"}
+
+
+def test_the_refusal_survives_a_pipe(stranger: Stranger) -> None:
+    stranger.write("theirs_env")
+    with pytest.raises(trust.UntrustedCodeError) as caught:
+        make_env(EnvChoice("theirs_env:Slide"))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.module) == (str(caught.value), caught.value.module)
+
+
+def test_no_parent_package_is_executed_to_find_a_module(stranger: Stranger) -> None:
+    path = stranger.write("theirs_pkg.inner.deep")
+    assert located("theirs_pkg.inner.deep") == str(path)
+    with pytest.raises(trust.UntrustedCodeError):
+        make_env(EnvChoice("theirs_pkg.inner.deep:Slide"))
+    assert stranger.imported == set()
+
+
+def test_packages_without_an_init_file_are_looked_through(stranger: Stranger) -> None:
+    path = stranger.write("theirs_pkg.inner.deep")
+    (stranger.folder / "theirs_pkg" / "__init__.py").unlink()
+    (stranger.folder / "theirs_pkg" / "inner" / "__init__.py").unlink()
+    assert located("theirs_pkg.inner.deep") == str(path)
+    assert located("theirs_pkg.inner") == str(path.parent)
+    assert trust.locate("theirs_pkg.inner.other") is None
+
+
+def test_consent_to_a_module_is_none_to_its_neighbours_nor_to_another_folder(
+    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.write("theirs_env")
+    stranger.write("theirs_pkg.one")
+    stranger.write("theirs_pkg.two")
+    consent = trust.typed(EnvChoice("theirs_pkg.one:Slide")).consent
+    assert trust.unconsented(EnvChoice("theirs_pkg.one:Slide", "", consent)) == []
+    for other in ("theirs_pkg.two:Slide", "theirs_pkg:Slide", "theirs_env:Slide"):
+        assert len(trust.unconsented(EnvChoice(other, "", consent))) == 1
+    stranger.write("theirs_pkg.one", tmp_path / "elsewhere")
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    assert len(trust.unconsented(EnvChoice("theirs_pkg.one:Slide", "", consent))) == 1
+
+
+def test_a_link_that_leads_elsewhere_by_now_is_another_folder(
+    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("old", "new"):
+        stranger.write("theirs_env", tmp_path / name)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "old")
+    monkeypatch.syspath_prepend(str(link))
+    consent = trust.typed(EnvChoice("theirs_env:Slide")).consent
+    link.unlink()
+    link.symlink_to(tmp_path / "new")
+    found = trust.unconsented(EnvChoice("theirs_env:Slide", "", consent))
+    assert [each.path for each in found] == [str(tmp_path / "new" / "theirs_env.py")]
+
+
+def test_the_current_folder_is_searched_last_and_not_for_good(
+    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.write("theirs_env", tmp_path / "here")
+    (tmp_path / "here" / "json.py").write_text("raise RuntimeError")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    before = [*sys.path]
+    with pytest.raises(trust.UntrustedCodeError, match="here"):
+        make_env(EnvChoice("theirs_env:Slide"))
+    assert sys.path == before, "libraries would look for what they lack there"
+    assert "here" not in located("json")
+    make_env(trust.typed(EnvChoice("theirs_env:Slide"))).close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Pendulum-v1",
+        "gymnasium.envs.classic_control:PendulumEnv",
+        "gymnasium.envs.classic_control.pendulum:PendulumEnv",
+    ],
+)
+def test_gymnasiums_own_environments_need_no_consent(name: str) -> None:
+    assert trust.unconsented(EnvChoice(name)) == []
+    make_env(EnvChoice(name)).close()
+
+
+@pytest.mark.parametrize("name", ["json:Decoder", "antigravity:X", "gymnasium.wrappers:TimeLimit"])
+def test_all_other_code_needs_consent_wherever_it_lies(name: str) -> None:
+    assert len(trust.unconsented(EnvChoice(name))) == 1
+
+
+def test_a_package_that_only_has_a_known_name_needs_consent(stranger: Stranger) -> None:
+    loaded = {name for name in sys.modules if name.startswith("pybullet_envs_gymnasium")}
+    if loaded:
+        pytest.skip("the real one is imported")
+    stranger.write("pybullet_envs_gymnasium.bad")
+    assert len(trust.unconsented(EnvChoice("pybullet_envs_gymnasium.bad:Slide"))) == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"env_id": "theirs_env:Slide-v0"},
+        {"make_kwargs": [{"id": " theirs_env : Slide"}]},
+        {"theirs_env:Slide": 1},
+    ],
+    ids=json.dumps,
+)
+def test_arguments_that_name_code_need_consent_as_well(
+    stranger: Stranger, args: dict[str, object]
+) -> None:
+    stranger.write("theirs_env")
+    choice = EnvChoice("GymV26Environment-v0", json.dumps(args))
+    assert [each.name for each in trust.unconsented(choice)] == ["theirs_env"]
+    with pytest.raises(trust.UntrustedCodeError):
+        make_env(choice)
+    assert trust.unconsented(trust.typed(choice)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["/path/to/ant.xml", "C:\\ant.xml", "C:/ant.xml", "https://a.b", "cuda:0", "a: b", ""]
+)
+def test_paths_and_the_like_are_no_code(text: str) -> None:
+    choice = EnvChoice("Ant-v5", json.dumps({"xml_file": text}))
+    assert trust.unconsented(choice) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [" theirs_env:Slide", "theirs_env :Slide", "theirs_env\n:Slide", "\u202etheirs_env:Slide",
+     "./theirs_env:Slide", "theirs_env.:Slide", "theirs_env:Slide:x", "\uff54heirs_env:Slide"],
+)  # fmt: skip
+def test_odd_spellings_of_a_module_import_nothing(stranger: Stranger, name: str) -> None:
+    stranger.write("theirs_env")
+    with pytest.raises(RequestError):
+        make_env(EnvChoice(name))
+    assert stranger.imported == set()
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_no_name_makes_locating_fail_or_import(module: str, rest: str) -> None:
+    before = set(sys.modules)
+    trust.unconsented(EnvChoice(f"{module}:{rest}"))
+    trust.names_code(EnvChoice("a", json.dumps({"x": rest})))
+    assert set(sys.modules) - before <= {"unicodedata"}
+
+
+# What is remembered ------------------------------------------------------------------------------
+
+
+def test_an_answer_is_remembered_and_can_be_taken_back(stranger: Stranger) -> None:
+    stranger.write("theirs_env")
+    assert trust_store.remembered() == NO_CONSENT
+    stranger.allow("theirs_env")
+    assert trust_store.remembered() == Consent(frozenset({("theirs_env", str(stranger.folder))}))
+    assert trust_store.forget("theirs_env")
+    assert not trust_store.forget("theirs_env")
+    assert trust_store.remembered() == NO_CONSENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '{"trusted": 7}', '{"trusted": [{"module": "theirs_env"}]}',
+     '{"trusted": [["theirs_env", "/"]]}', '{"trusted": [{"module": ["a"], "folder": "/"}]}',
+     '{"trusted": ' + "[" * 5000, "\x00"],
+)  # fmt: skip
+def test_a_damaged_file_allows_nothing_and_is_replaced_by_the_next_answer(
+    stranger: Stranger, text: str
+) -> None:
+    stranger.write("theirs_env")
+    stranger.trusted.write_text(text)
+    assert trust_store.remembered() == NO_CONSENT
+    stranger.allow("theirs_env")
+    assert trust_store.remembered() != NO_CONSENT
+
+
+def test_special_files_in_its_place_allow_nothing(stranger: Stranger) -> None:
+    os.mkfifo(stranger.trusted)
+    assert trust_store.remembered() == NO_CONSENT
+
+
+def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Stranger) -> None:
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    with pytest.raises(RequestError, match="was not remembered"):
+        stranger.allow("theirs_env")
