@@ -1,5 +1,7 @@
 """Formats durations, step counts, sizes and values of settings."""
 
+import math
+
 
 def format_duration(seconds: float) -> str:
     """Format a duration: 45 s, 6 min, 2 h 10 min."""
@@ -24,6 +26,20 @@ def format_size(size: float) -> str:
         size, power = size / 1000, power + 1
     digits = 1 if power > 2 and size < 99.5 else 0
     return f"{size:.{digits}f} {units[power]}"
+
+
+def format_number(value: float) -> str:
+    """Format a measured value in four digits: -207.1, 0.003214, 12,340 or 1.2e-07."""
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else f"{value}"
+    if 1e4 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def format_return(value: float | None) -> str:
+    """Format a return: -207.1, 1,234.5; empty without one."""
+    return "" if value is None else f"{value:,.1f}"
 
 
 def format_value(value: bool | float | str) -> str:

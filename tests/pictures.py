@@ -235,6 +235,8 @@ def main() -> None:
         killed = cut_short(runs, seed=1, at=6_000)
         cut_short(runs, seed=2, at=3_000)
         window = build_window(runs)
+        # Whatever the screen is.
+        window.resize(1280, 800)
         window.show()
         by = Photographer(window, folder)
         by.wait(SETTLED_MS)

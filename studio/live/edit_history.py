@@ -24,15 +24,22 @@ class EditHistory:
 
     def __init__(self) -> None:
         self._edits: list[Edit] = []
+        self._undone: list[Edit] = []
 
     @property
     def last(self) -> Edit | None:
         """The latest change."""
         return self._edits[-1] if self._edits else None
 
+    @property
+    def next(self) -> Edit | None:
+        """The change that was undone last."""
+        return self._undone[-1] if self._undone else None
+
     def add(self, before: Tunables, after: Tunables) -> None:
         """Add the differences between two sets of values."""
         now = time.monotonic()
+        self._undone.clear()
         for name, old, new in changes(before, after):
             last = self.last
             if last is None or last.name != name or now - last.at >= SAME_GESTURE_S:
@@ -44,13 +51,24 @@ class EditHistory:
                 last.after, last.at = new, now
 
     def pop(self) -> Edit:
-        """Remove the latest change and return it.
+        """Move the latest change to those undone, and return it.
 
         Raises:
             IndexError: there is none.
         """
-        return self._edits.pop()
+        self._undone.append(self._edits.pop())
+        return self._undone[-1]
+
+    def redo(self) -> Edit:
+        """Move the change that was undone last back, and return it.
+
+        Raises:
+            IndexError: there is none.
+        """
+        self._edits.append(self._undone.pop())
+        return self._edits[-1]
 
     def clear(self) -> None:
         """Forget all changes."""
         self._edits.clear()
+        self._undone.clear()

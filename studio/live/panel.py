@@ -14,8 +14,9 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_value
-from studio.live.edit_history import EditHistory
+from studio.live.edit_history import Edit, EditHistory
 from studio.live.row import LiveRow
+from studio.live.values_choice import ValuesChoice
 from studio.theme.theme import Theme
 from studio.widgets.setting_fields import guard_wheel
 from td3core.config import Tunables, changes, specs
@@ -53,6 +54,8 @@ class LivePanel(QWidget):
         self._rows = {
             name: LiveRow(name, known, getattr(self._shown, name)) for name, known in specs(kind)
         }
+        self._choice = ValuesChoice()
+        self._choice.chosen.connect(self._show_and_forget)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_SEND_INTERVAL_MS)
@@ -66,6 +69,7 @@ class LivePanel(QWidget):
         layout.setContentsMargins(10, 6, 14, 8)
         layout.setSpacing(7)
         layout.addLayout(self._make_undo_row())
+        layout.addWidget(self._choice)
         for row in self._rows.values():
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
@@ -82,15 +86,22 @@ class LivePanel(QWidget):
         self._undo.setAccessibleName("Undo the last live change")
         self._undo.setProperty("role", "small")
         self._undo.clicked.connect(self.undo)
+        self._redo = QToolButton()
+        self._redo.setObjectName("redo_button")
+        self._redo.setAccessibleName("Redo the last live change")
+        self._redo.setProperty("role", "small")
+        self._redo.clicked.connect(self.redo)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._last_change, 1)
         row.addWidget(self._undo)
+        row.addWidget(self._redo)
         return row
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._undo.setIcon(theme.icon("undo-variant"))
+        self._redo.setIcon(theme.icon("redo-variant"))
         # The style sheet may have changed the font.
         for row in self._rows.values():
             row.update_width()
@@ -121,9 +132,21 @@ class LivePanel(QWidget):
         for name, row in self._rows.items():
             row.set_value(getattr(tunables, name))
 
+    def offer(self, first: Tunables | None, last: Tunables, *, show: bool = True) -> None:
+        """Show the last values of a run, and offer those it was started with if they differ."""
+        self._choice.offer(first, last)
+        if show:
+            self._show_and_forget(last)
+
+    @Slot(object)
+    def _show_and_forget(self, tunables: Tunables) -> None:
+        self.show_tunables(tunables)
+        self.forget_edits()
+
     @Slot(object)
     def show_defaults(self, tunables: Tunables) -> None:
         """Show these values, and let the reset buttons restore them."""
+        self._choice.hide()
         self.show_tunables(tunables)
         self.forget_edits()
         for name, row in self._rows.items():
@@ -198,6 +221,16 @@ class LivePanel(QWidget):
                 break
         self._update_undo()
 
+    @Slot()
+    def redo(self) -> None:
+        """Make the change again that was undone last."""
+        self._send()
+        if self._history.next is not None:
+            edit = self._history.redo()
+            self._rows[edit.name].set_value(edit.after)
+            self._send(undoing=True)
+        self._update_undo()
+
     def _update_undo(self) -> None:
         last = self._history.last
         if last is None:
@@ -210,3 +243,10 @@ class LivePanel(QWidget):
             self._last_change.setText(f"Last change: {change}")
             self._undo.setToolTip(f"Undo {change} (Ctrl+Z)")
         self._undo.setEnabled(last is not None)
+        again = self._history.next
+        self._redo.setEnabled(again is not None)
+        self._redo.setToolTip("No change to redo" if again is None else self._redo_tip(again))
+
+    def _redo_tip(self, edit: Edit) -> str:
+        values = f"{format_value(edit.before)} → {format_value(edit.after)}"
+        return f"Redo {self._rows[edit.name].title} {values} (Ctrl+Shift+Z)"

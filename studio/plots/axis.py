@@ -10,6 +10,8 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
 from studio.theme.theme import Theme
 
+_LABEL_PX = 42
+"""Room for a label of the x axis."""
 _MANY_DECADES = 12
 """With more decades than this, ticks between them would fill the plot."""
 
@@ -51,9 +53,22 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         """Return ticks by level; a logarithmic axis has no more labels than fit."""
         if not self.logMode:
             found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
-            return found
+            return self._with_room(found, size / max(maxVal - minVal, 1e-300))
         height = QFontMetricsF(self.style["tickFont"] or QFont()).height()
         return log_ticks(minVal, maxVal, height * (maxVal - minVal) / max(size, 1.0))
+
+    def _with_room(
+        self, levels: list[tuple[float | None, list[float]]], scale: float
+    ) -> list[tuple[float | None, list[float]]]:
+        """Leave out labels that would touch; ``scale`` is in pixels per unit."""
+        if self.orientation != "bottom" or not levels:
+            return levels
+        spacing, values = levels[0]
+        if not spacing or not math.isfinite(spacing * scale):
+            return levels
+        every = max(1, math.ceil(_LABEL_PX / (spacing * scale)))
+        kept = [value for value in values if round(value / spacing) % every == 0]
+        return [(spacing * every, kept)] if every > 1 else levels
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float | None

@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
+from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
 from studio.plots.axis import ShortAxis
 from studio.plots.catalogue import PlotSpec
-from studio.plots.export import with_suffix, write_numbers, write_picture
+from studio.plots.export import Caption, with_suffix, write_numbers, write_picture
 from studio.plots.header import PlotHeader
 from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
 from studio.plots.readout import Readout
+from studio.plots.run.empty_hint import EmptyHint
+from studio.plots.view_box import PlotViewBox
 from studio.plots.view_range import Range, heights_shown
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
@@ -23,6 +26,9 @@ from studio.theme.theme import Theme
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
+_AXES = ("left", "bottom")
+_LEFT, _BOTTOM, _LABEL = 46, 22, 16
+"""Pixels of the axes, and of the name of one."""
 _REACH_PX = 6
 """An item this close to the crosshair counts as under it."""
 
@@ -33,30 +39,38 @@ class PlotCard(QWidget):
     hovered = Signal(object)
     """The mouse is at this point of the plot, a QPointF, or has left it: None."""
     view_changed = Signal()
+    x_range_changed = Signal(float, float)
+    """The x axis shows this range now."""
     view_moved_by_user = Signal()
     """The user has moved or zoomed the plot."""
     reset_requested = Signal()
+    chosen = Signal()
+    """The user wants to see this plot large."""
+    maximise_toggled = Signal(bool)
+    exported = Signal()
     export_failed = Signal(str)
 
     def __init__(self, plot: PlotSpec, layers: Sequence[Layer], theme: Theme) -> None:
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name, self._title = plot.name, plot.title
+        self._name, self._title, self._unit = plot.name, plot.title, plot.unit
+        self._theme, self._small = theme, False
         self.layers = tuple(layers)
         self._heights: list[Numbers] = []
         self._fitted: Range | None = None
         self._logarithmic = False
-        self.heading: Callable[[float], str] = _step
+        self.step_map = BY_STEPS
+        """Where the steps of the run stand on the x axis."""
+        self.heading: Callable[[float], str] = self._heading
         """Returns the heading of the readout at a place on the x axis."""
+        self.subject: Callable[[], str] = str
+        """Returns what is plotted: environment and run; for pictures."""
         self.writer: Callable[[Path], None] = self._write
         """Writes the plot to a file; raises OSError if it cannot."""
         self._axes_shown: bool | None = None
         self.plot = self._make_plot()
-        self._hint = QLabel(plot.empty, self.plot)
-        self._hint.setProperty("role", "muted")
-        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._hint = EmptyHint(plot.empty, plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
@@ -65,29 +79,34 @@ class PlotCard(QWidget):
         self._lay_out()
         self._header.log_toggled.connect(self._set_log)
         self._header.reset_requested.connect(self.reset_requested)
+        self._header.chosen.connect(self.chosen)
+        self._header.maximise_toggled.connect(self.maximise_toggled)
+        self._legend.switched.connect(self._switch_curve)
         self._header.export_requested.connect(self._ask_export)
         # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
         self._set_log(plot.log_button)
         self.set_theme(theme)
 
     def _make_plot(self) -> pg.PlotWidget:
-        plot = pg.PlotWidget(axisItems={side: ShortAxis(side) for side in ("left", "bottom")})
+        box = PlotViewBox()
+        box.fit_requested.connect(self.reset_requested)
+        axes = {side: ShortAxis(side) for side in _AXES}
+        plot = pg.PlotWidget(viewBox=box, axisItems=axes)
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(120, 90)
         plot.setMenuEnabled(False)
         plot.hideButtons()
-        for side, size in (("left", 46), ("bottom", 22)):
+        for side in _AXES:
             axis = plot.getAxis(side)
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
             # Its grid lies below the curves.
             axis.setZValue(-1)
-            (axis.setWidth if side == "left" else axis.setHeight)(size)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
         # The plot's own fitting would lay out the axes anew with every point.
         plot.getViewBox().disableAutoRange()
-        plot.getViewBox().sigXRangeChanged.connect(self.view_changed)
+        plot.getViewBox().sigXRangeChanged.connect(self._on_x_range)
         plot.getViewBox().sigRangeChangedManually.connect(self.view_moved_by_user)
         plot.viewport().installEventFilter(self)
         return plot
@@ -102,19 +121,50 @@ class PlotCard(QWidget):
         layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
+    def set_small(self, small: bool) -> None:
+        """Show less: the names of the axes and the rare buttons stay with the large plot."""
+        self._small = small
+        self._header.set_small(small)
+        self._name_axes(shown=not small)
+
+    def show_maximised(self, maximised: bool) -> None:
+        """Show that this plot fills all the room, or no longer does."""
+        self._header.show_maximised(maximised)
+
+    def _name_axes(self, *, shown: bool) -> None:
+        left, bottom = (self.plot.getAxis(side) for side in _AXES)
+        named = shown and bool(self._unit)
+        style = {"color": self._theme.muted, "font-size": "8pt"}
+        left.setLabel(self._unit, **style)
+        bottom.setLabel(LABELS[self.step_map.axis], **style)
+        left.showLabel(named)
+        bottom.showLabel(named)
+        left.setWidth(_LEFT + _LABEL if named else _LEFT)
+        bottom.setHeight(_BOTTOM + _LABEL if named else _BOTTOM)
+
+    @Slot(str, bool)
+    def _switch_curve(self, name: str, shown: bool) -> None:
+        for layer in self.layers:
+            layer.show_curve(name, shown)
+        self._fitted = None
+        self.view_changed.emit()
+
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
+        self._theme = theme
+        self._name_axes(shown=not self._small)
         self.plot.setBackground(theme.panel)
         axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
-        for part in (*axes, *self.layers, self._header, self._legend, self._readout):
+        for part in (*axes, *self.layers, self._header, self._legend, self._readout, self._hint):
             part.set_theme(theme)
 
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(self, *, follow: bool) -> None:
         """Draw what is in view of each layer; with ``follow``, fit the y axis to it."""
-        low, high = self.plot.getViewBox().viewRange()[0]
-        view = View(low=low, high=high, points=2 * max(self.plot.width(), 200))
+        low, high = map(self.step_map.step_at, self.plot.getViewBox().viewRange()[0])
+        points = 2 * max(self.plot.width(), 200)
+        view = View(low=low, high=high, points=points, along=self.step_map)
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
         if follow:
             self._fit_heights()
@@ -132,18 +182,37 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.showGrid(x=shown, y=shown, alpha=0.35)
 
-    def limit_steps(self, steps: int) -> None:
+    def set_step_map(self, step_map: StepMap) -> None:
+        """Place steps along the x axis by another map."""
+        renamed = step_map.axis != self.step_map.axis
+        self.step_map = step_map
+        if renamed:
+            self._name_axes(shown=not self._small)
+
+    def limit_steps(self, steps: float) -> None:
         """Keep the view within a run of this many steps; 0 if its length is unknown."""
-        if steps:
-            self.plot.getViewBox().setLimits(xMin=-0.02 * steps, xMax=1.05 * steps)
+        low, high = (-0.02 * steps, 1.05 * steps) if steps else (None, None)
+        self.plot.getViewBox().setLimits(xMin=low, xMax=high)
 
     def show_steps_to(self, end: float) -> None:
-        """Show the x axis, and that of every plot linked to it, from 0 to this step."""
-        self.plot.getViewBox().setXRange(-0.02 * end, end, padding=0.0)
+        """Show the x axis, and that of every plot of the same grid, from 0 to this place."""
+        self.show_x_range(-0.02 * end, end)
+
+    def show_x_range(self, low: float, high: float) -> None:
+        """Show this part of the x axis."""
+        box = self.plot.getViewBox()
+        if box.viewRange()[0] != [low, high]:
+            box.setXRange(low, high, padding=0.0)
+
+    @Slot(object, object)
+    def _on_x_range(self, _: object, shown: Sequence[float]) -> None:
+        self.x_range_changed.emit(*shown)
+        self.view_changed.emit()
 
     def last_step(self) -> float:
-        """Return the last step of any layer."""
-        return max((layer.last_step() for layer in self.layers), default=0.0)
+        """Return where the last step of any layer stands on the x axis."""
+        last = max((layer.last_step() for layer in self.layers), default=0.0)
+        return float(self.step_map.places_of(last))
 
     def reset_heights(self) -> None:
         """Let the next draw with ``follow`` fit the y axis closely."""
@@ -172,8 +241,10 @@ class PlotCard(QWidget):
 
     def show_readout(self, x: float) -> None:
         """Show the crosshair at a step, with what each layer has there."""
-        reach = _REACH_PX * self.plot.getViewBox().viewPixelSize()[0]
-        entries = [entry for layer in self.layers for entry in layer.read(x, reach)]
+        step = self.step_map.step_at(x)
+        beyond = x + _REACH_PX * self.plot.getViewBox().viewPixelSize()[0]
+        reach = abs(self.step_map.step_at(beyond) - step)
+        entries = [entry for layer in self.layers for entry in layer.read(step, reach)]
         self._readout.show_at(x, self.heading(max(x, 0.0)), entries)
 
     @property
@@ -220,13 +291,25 @@ class PlotCard(QWidget):
             self.writer(path)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            return
+        self.exported.emit()
 
     def _write(self, path: Path) -> None:
         if path.suffix.lower() == ".csv":
             write_numbers([points for layer in self.layers for points in layer.points()], path)
         else:
-            write_picture(self.plot, path, self._title)
+            self._write_picture(path)
 
+    def _write_picture(self, path: Path) -> None:
+        title = " · ".join(filter(None, (self._title, self.subject())))
+        legend = [entry for layer in self.layers for entry in layer.legend()]
+        # A small plot has no names at its axes; its picture has.
+        self._name_axes(shown=True)
+        self.plot.getPlotItem().layout.activate()
+        try:
+            write_picture(self.plot, path, Caption(title=title, legend=legend, theme=self._theme))
+        finally:
+            self._name_axes(shown=not self._small)
 
-def _step(x: float) -> str:
-    return f"step {x:,.0f}"
+    def _heading(self, x: float) -> str:
+        return heading_at(self.step_map.axis, x)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from studio.plots.curve import Curve, episodes_of, evaluations_of
+from studio.plots.curve import SMOOTHED, Curve, episodes_of, evaluations_of
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curves import CurveLayer
 from studio.plots.layers.layer import Layer
@@ -23,8 +23,13 @@ class PlotSpec:
     curves: tuple[Curve, ...]
     layers: tuple[Callable[[RunModel], Layer], ...] = ()
     """Layers of this plot alone, besides those that every plot has."""
+    unit: str = ""
+    """What the y axis counts; names the axis."""
     log_button: bool = False
     empty: str = "No updates yet"
+    """What the plot will show, in a sentence."""
+    example: tuple[float, ...] = ()
+    """Heights of a typical curve, 0 to 1, drawn faintly while there is no data."""
 
 
 PLOTS = (
@@ -35,11 +40,13 @@ PLOTS = (
         " evaluations without.",
         curves=(
             Curve("return", "episode", "curve_raw", episodes_of, style="dots"),
-            Curve("smoothed", "mean of 20", "curve_1", episodes_of),
+            Curve(SMOOTHED, "mean of 20", "curve_1", episodes_of),
             Curve("mean", "evaluation", "curve_eval", evaluations_of, style="line+dots"),
         ),
         layers=(ThresholdLayer,),
-        empty="No episodes yet",
+        unit="return per episode",
+        empty="No episodes yet. Each episode's return appears here: it rises as the agent learns.",
+        example=(0.08, 0.1, 0.09, 0.14, 0.22, 0.2, 0.36, 0.52, 0.6, 0.72, 0.78, 0.84, 0.86, 0.88),
     ),
     PlotSpec(
         name="plot_q",
@@ -51,6 +58,9 @@ PLOTS = (
             Curve("q2", "Q₂", "curve_2", style="stripes"),
             Curve("target", "target", "curve_3", style="stripes"),
         ),
+        unit="discounted return",
+        empty="No updates yet. What the critics expect the agent to earn.",
+        example=(0.1, 0.12, 0.18, 0.27, 0.38, 0.5, 0.6, 0.68, 0.74, 0.78, 0.8, 0.81),
     ),
     PlotSpec(
         name="plot_critic_loss",
@@ -60,6 +70,9 @@ PLOTS = (
             Curve("critic1_loss", "Q₁", "curve_1"),
             Curve("critic2_loss", "Q₂", "curve_2"),
         ),
+        unit="squared error, (Q − y)²",
+        empty="No updates yet. How far each critic is from its target.",
+        example=(0.85, 0.6, 0.42, 0.33, 0.36, 0.28, 0.3, 0.24, 0.26, 0.22, 0.24, 0.2),
         log_button=True,
     ),
     PlotSpec(
@@ -67,6 +80,9 @@ PLOTS = (
         title="Actor loss",
         help="−mean Q₁(s, π(s)): falls as the critic likes the actor's actions better.",
         curves=(Curve("actor_loss", "actor", "curve_1"),),
+        unit="−Q₁(s, π(s))",
+        empty="No updates yet. It falls as the actor finds better actions.",
+        example=(0.88, 0.86, 0.8, 0.7, 0.58, 0.46, 0.36, 0.28, 0.22, 0.19, 0.17, 0.16),
     ),
 )
 

@@ -9,6 +9,8 @@ from studio.session.model import RunModel
 from studio.session.series import Series
 
 HasCurves = RunModel | RunCurves
+SMOOTHED = "smoothed"
+"""The column with the running mean of the returns."""
 
 
 def episodes_of(curves: HasCurves) -> Series:

@@ -1,16 +1,16 @@
-"""The plots of a run in a grid, with one x axis and one crosshair."""
+"""Plots in a grid, with one x axis and one crosshair."""
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
-from PySide6.QtCore import QPointF, QTimer, Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from studio.plots.along import BY_STEPS, StepMap
 from studio.plots.card import PlotCard
-from studio.plots.catalogue import PLOTS, layers_of
 from studio.plots.view_range import steps_shown
-from studio.session.model import RunModel
 from studio.theme.theme import Theme
 
 REDRAW_MS = 100
@@ -21,6 +21,8 @@ class CurveGrid(QWidget):
     """Plots two in a row. Redraws them when it is asked to, at most ten times a second."""
 
     message = Signal(str)
+    """Why something failed."""
+    exported = Signal()
 
     def __init__(
         self, cards: Mapping[str, PlotCard], theme: Theme, parent: QWidget | None = None
@@ -32,9 +34,12 @@ class CurveGrid(QWidget):
         """Where the x axis ends; None fits it closely to the curves at the next redraw."""
         self._hovered: QPointF | None = None
         self._cards = dict(cards)
+        self._maximised = ""
         self._lay_out()
-        for card in self._cards.values():
+        for name, card in self._cards.items():
             card.export_failed.connect(self.message)
+            card.exported.connect(self.exported)
+            card.maximise_toggled.connect(partial(self._on_maximise, name))
             card.hovered.connect(self._show_values_at)
             card.view_changed.connect(self.redraw_later)
             card.view_moved_by_user.connect(self._stop_following)
@@ -45,20 +50,60 @@ class CurveGrid(QWidget):
         self._timer.timeout.connect(self._redraw)
 
     def _lay_out(self) -> None:
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        for index, card in enumerate(self._cards.values()):
-            layout.addWidget(card, index // 2, index % 2)
-            layout.setColumnStretch(index % 2, 1)
-            layout.setRowStretch(index // 2, 1)
-        first, *others = (card.plot for card in self._cards.values())
-        for plot in others:
-            plot.setXLink(first)
+        self._layout = QGridLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(6)
+        self.arrange()
+        for card in self._cards.values():
+            # Not linked by pyqtgraph, which aligns plots below each other pixel by pixel.
+            card.x_range_changed.connect(self._share_x_range)
 
-    def length(self) -> int:
+    def arrange(self) -> None:
+        """Place the plots: two in a row."""
+        for index, card in enumerate(self._cards.values()):
+            self._layout.addWidget(card, index // 2, index % 2)
+            self._layout.setColumnStretch(index % 2, 1)
+            self._layout.setRowStretch(index // 2, 1)
+
+    def length(self) -> float:
         """Return where the x axis ends at the latest; 0 if that is unknown."""
         return 0
+
+    def step_map(self) -> StepMap:
+        """Return where steps stand on the x axis."""
+        return BY_STEPS
+
+    # One plot alone -----------------------------------------------------------------------------
+
+    @property
+    def maximised(self) -> str:
+        """Name of the plot that fills the grid; empty while all are shown."""
+        return self._maximised
+
+    def maximise(self, name: str) -> None:
+        """Let one plot fill the grid; an empty name shows all of them again."""
+        self._maximised = name
+        for each, card in self._cards.items():
+            card.setHidden(bool(name) and each != name)
+            card.show_maximised(each == name)
+        self.show_only(name)
+        if name:
+            self._cards[name].plot.setFocus()
+        self.redraw_later()
+
+    def show_only(self, name: str) -> None:
+        """Make room for one plot, or for all; for what a grid has besides plots."""
+        del name
+
+    def _on_maximise(self, name: str, on: bool) -> None:
+        self.maximise(name if on else "")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Show all plots again on Escape."""
+        if event.key() == Qt.Key.Key_Escape and self._maximised:
+            self.maximise("")
+        else:
+            super().keyPressEvent(event)
 
     @property
     def redraw_pending(self) -> bool:
@@ -82,6 +127,17 @@ class CurveGrid(QWidget):
         """Draw the data that came while the plots were hidden."""
         super().showEvent(event)
         self.redraw_later()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Hide the crosshair: the mouse cannot leave a plot that is gone."""
+        super().hideEvent(event)
+        self._show_values_at(None)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Hide the crosshair when another window is in front."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self._show_values_at(None)
 
     @Slot()
     def redraw_later(self) -> None:
@@ -113,14 +169,16 @@ class CurveGrid(QWidget):
         """Draw all plots; hidden ones cost nothing."""
         if not self.isVisible():
             return
-        steps = self.length()
+        steps, step_map = self.length(), self.step_map()
         for card in self._cards.values():
+            card.set_step_map(step_map)
             # Before any range is set: one beyond the limits would be cut off.
             card.limit_steps(steps)
         if self._following:
             self._follow_steps(steps or math.inf)
         for card in self._cards.values():
-            card.draw(follow=self._following)
+            if not card.isHidden():
+                card.draw(follow=self._following)
         self._show_values_at(self._hovered)
 
     def _follow_steps(self, length: float) -> None:
@@ -131,6 +189,11 @@ class CurveGrid(QWidget):
             self._end = end
             next(iter(self._cards.values())).show_steps_to(end)
 
+    @Slot(float, float)
+    def _share_x_range(self, low: float, high: float) -> None:
+        for card in self._cards.values():
+            card.show_x_range(low, high)
+
     @Slot(object)
     def _show_values_at(self, point: QPointF | None) -> None:
         """Move the crosshair of all plots to the mouse, or hide it for None."""
@@ -140,21 +203,3 @@ class CurveGrid(QWidget):
                 card.clear_readout()
             else:
                 card.show_readout(point.x())
-
-
-class PlotGrid(CurveGrid):
-    """The plots of :data:`PLOTS`, of the run on show."""
-
-    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
-        cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
-        super().__init__(cards, theme, parent)
-        self._model = model
-        model.curves_changed.connect(self.redraw_later)
-        model.run_started.connect(self.start_over)
-        model.run_opened.connect(self.start_over)
-        model.run_ended.connect(self.fit_closely)
-
-    def length(self) -> int:
-        """Return the length of the run; 0 without one."""
-        config = self._model.config
-        return config.steps if config else 0

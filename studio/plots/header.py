@@ -2,19 +2,25 @@
 
 from functools import partial
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
 from studio.plots.catalogue import PlotSpec
 from studio.plots.export import KINDS
 from studio.theme.theme import Theme
 
+_MAXIMISE = "Fill the middle of the window with this plot"
+_RESTORE = "Show all plots again (Esc)"
+
 
 class PlotHeader(QWidget):
-    """Title, logarithmic scale, reset of the view, export."""
+    """Title, logarithmic scale, reset of the view, export, full size."""
 
     log_toggled = Signal(bool)
     reset_requested = Signal()
+    chosen = Signal()
+    """The user clicked the title: show this plot large."""
+    maximise_toggled = Signal(bool)
     export_requested = Signal(str)
     """Carries the kind of file, one of :data:`KINDS`."""
 
@@ -22,24 +28,51 @@ class PlotHeader(QWidget):
         super().__init__()
         self._plot = plot
         self._icons: dict[QToolButton, str] = {}
-        title = QLabel(plot.title)
-        title.setProperty("role", "title")
+        self._less_wanted: list[QToolButton] = []
+        self.title = title = QPushButton(plot.title)
+        title.setObjectName(f"{plot.name}_title")
+        title.setAccessibleName(f"Show {plot.title} large")
+        title.setProperty("role", "plot_title")
         title.setToolTip(plot.help)
+        title.setMinimumWidth(20)
+        title.clicked.connect(self.chosen)
         bar = QHBoxLayout(self)
-        bar.setContentsMargins(10, 6, 4, 0)
-        bar.setSpacing(4)
+        bar.setContentsMargins(6, 6, 2, 0)
+        bar.setSpacing(2)
         bar.addWidget(title)
         bar.addStretch(1)
         if plot.log_button:
             log = self._button("math-log", "Logarithmic scale")
+            self._less_wanted.append(log)
             log.setCheckable(True)
             log.setChecked(True)
             log.toggled.connect(self.log_toggled)
             bar.addWidget(log)
-        reset = self._button("arrow-expand-all", "Show everything again")
+        reset = self._button("fit-to-page-outline", "Show everything again (double click)")
         reset.clicked.connect(self.reset_requested)
         bar.addWidget(reset)
-        bar.addWidget(self._export_button())
+        export = self._export_button()
+        bar.addWidget(export)
+        self._less_wanted += [reset, export]
+        bar.addWidget(self._maximise_button())
+
+    def set_small(self, small: bool) -> None:
+        """Leave out the buttons that a small plot has no room for."""
+        for button in self._less_wanted:
+            button.setHidden(small)
+
+    def show_maximised(self, maximised: bool) -> None:
+        """Show whether the plot fills the window's middle."""
+        with QSignalBlocker(self._maximise):
+            self._maximise.setChecked(maximised)
+        self._maximise.setToolTip(_RESTORE if maximised else _MAXIMISE)
+
+    def _maximise_button(self) -> QToolButton:
+        self._maximise = self._button("arrow-expand-all", _MAXIMISE)
+        self._maximise.setObjectName(f"{self._plot.name}_maximise")
+        self._maximise.setCheckable(True)
+        self._maximise.toggled.connect(self.maximise_toggled)
+        return self._maximise
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

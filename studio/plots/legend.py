@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
@@ -12,10 +12,17 @@ from studio.theme.theme import Theme
 
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "…"
+_SWITCH = "Click a name to hide its curve or to show it again."
 
 
 class Legend(QLabel):
-    """One line. Requests no width of its own: a long legend must not widen a plot."""
+    """One line. Requests no width of its own: a long legend must not widen a plot.
+
+    Clicking an entry hides its curve or shows it again.
+    """
+
+    switched = Signal(str, bool)
+    """Names a curve, and whether it is to be shown."""
 
     def __init__(self, about: str, theme: Theme) -> None:
         """Take ``about``, a description of the plot that comes first in the tooltip."""
@@ -26,6 +33,9 @@ class Legend(QLabel):
         self.setProperty("role", "legend")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        links = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(links.LinksAccessibleByMouse | links.LinksAccessibleByKeyboard)
+        self.linkActivated.connect(self._switch)
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
@@ -43,6 +53,18 @@ class Legend(QLabel):
     def names(self) -> list[str]:
         """The texts of the entries that fit."""
         return [entry.text for entry in self._entries[: self._count()]]
+
+    def _switch(self, name: str) -> None:
+        entry = next((each for each in self._entries if each.switch == name), None)
+        if entry is not None:
+            self.switched.emit(name, entry.hidden)
+
+    def _part(self, entry: Entry) -> str:
+        text = entry.rich_text(self._theme)
+        if not entry.switch:
+            return text
+        style = f"color:{self._theme.muted};text-decoration:none"
+        return f'<a href="{escape(entry.switch)}" style="{style}">{text}</a>'
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Keep the height of a line, even without entries."""
@@ -69,9 +91,12 @@ class Legend(QLabel):
     def _show(self) -> None:
         count = self._count()
         parts = [entry.rich_text(self._theme) for entry in self._entries]
-        shown = parts[:count] + ([_MORE] if count < len(parts) else [])
+        shown = [self._part(entry) for entry in self._entries[:count]] + (
+            [_MORE] if count < len(parts) else []
+        )
         self.setText(_GAP.join(shown))
-        lines = [escape(self._about), _GAP.join(parts)]
+        hint = _SWITCH if any(entry.switch for entry in self._entries) else ""
+        lines = [escape(self._about), _GAP.join(parts), hint]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in lines if line)}</qt>")
 
 

@@ -37,7 +37,13 @@ class Readout(QLabel):
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
 
     def show_at(self, x: float, heading: str, entries: Sequence[Entry]) -> None:
-        """Show the crosshair at ``x``, and a heading with the entries below it."""
+        """Show the crosshair at ``x``, and a heading with the entries below it.
+
+        Nothing without entries: a crosshair there would promise values.
+        """
+        if not entries:
+            self.clear_all()
+            return
         self._hair.setPos(x)
         self._hair.show()
         lines = [f"<b>{heading}</b>"]

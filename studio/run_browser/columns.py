@@ -17,7 +17,6 @@ from td3core.config.presets import PLUS
 from td3core.runs.listing import RunSummary
 from td3core.runs.metadata import RunStatus
 
-_PLAIN = "TD3"
 _LEAST = float("-inf")
 
 DAMAGED = "damaged"
@@ -58,6 +57,8 @@ HEADINGS = {
     Column.PRESET: ("Preset", "Where its settings came from"),
     Column.PARENT: ("Branched from", "The parent run, and the step of the branch"),
 }
+LARGEST_FIRST = {Column.LAST, Column.BEST, Column.STEPS, Column.STARTED, Column.DURATION}
+"""The first click on the heading puts the best, the longest or the latest on top."""
 _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED}
 
 
@@ -100,7 +101,7 @@ def detail_of(row: RunRow) -> str:
     if found is None:
         return row.problem
     variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
-    parts = [f"seed {found.seed}", PLUS.join(variant) or _PLAIN]
+    parts = [f"seed {found.seed}", PLUS.join(variant) or found.algorithm]
     if found.parent is not None:
         parts.append(f"from {about_steps(found.parent.env_steps)}")
     return " · ".join([found.env, *parts] if found.name else parts)

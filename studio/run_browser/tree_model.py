@@ -17,6 +17,7 @@ from studio.run_browser.columns import (
     DAMAGED,
     HEADINGS,
     ICONS,
+    LARGEST_FIRST,
     Column,
     about,
     alignment,
@@ -188,6 +189,8 @@ class RunTreeModel(QAbstractItemModel):
         text, about = HEADINGS[Column(section)]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return alignment(Column(section))
+        if role == Qt.ItemDataRole.InitialSortOrderRole and section in LARGEST_FIRST:
+            return Qt.SortOrder.DescendingOrder.value
         return {Qt.ItemDataRole.DisplayRole: text, Qt.ItemDataRole.ToolTipRole: about}.get(role)  # type: ignore[call-overload]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -1,4 +1,4 @@
-"""The curves of a run: three series, and the running mean of its returns."""
+"""The curves of a run: returns, training statistics, evaluations, and when each was measured."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ SMOOTHED_EPISODES = 20
 
 EPISODES = ("env_steps", "return", "smoothed", "length")
 EVALUATIONS = ("env_steps", "mean", "std", "success")
+CLOCK = ("env_steps", "wall_s")
 
 
 class RunCurves:
@@ -21,6 +22,7 @@ class RunCurves:
         self.episodes = Series(EPISODES)
         self.training = Series(TRAINING_COLUMNS) if training is None else training
         self.evaluations = Series(EVALUATIONS)
+        self.clock = Series(CLOCK)
         self._recent: Numbers = np.empty(0)
         """The last returns, at most ``SMOOTHED_EPISODES - 1``: the next mean needs them."""
 
@@ -40,9 +42,13 @@ class RunCurves:
         """Add evaluations, shape (n, 4): step, mean, standard deviation, share of successes."""
         self.evaluations.append(rows)
 
+    def add_times(self, rows: ArrayLike) -> None:
+        """Add when steps were reached, shape (n, 2): the step, and seconds since the start."""
+        self.clock.append(rows)
+
     def keep_to(self, env_steps: float) -> None:
         """Drop what came after a step."""
-        for series in (self.episodes, self.training, self.evaluations):
+        for series in (self.episodes, self.training, self.evaluations, self.clock):
             series.keep_to(env_steps)
         self._recent = self.episodes.column("return")[1 - SMOOTHED_EPISODES :].copy()
 

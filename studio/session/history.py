@@ -59,6 +59,7 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
         config=run.config,
         name=summary.name,
         reward_threshold=_threshold(run),
+        first_tunables=run.first_tunables,
     )
     for ancestor, last_step in lineage(run):
         _read_curves(record.parent_curves, ancestor.path, stopped, last_step)
@@ -125,6 +126,9 @@ def _read_curves(
 
     curves.add_training(read("training", TRAINING_COLUMNS))
     curves.add_episodes(read("episodes", ("env_steps", "return", "length")))
+    # Every run has episodes, also before it learns; the time of a row may be missing.
+    times = read("episodes", ("env_steps", "time_s"))
+    curves.add_times(times[np.isfinite(times[:, 1])])
     evaluations = rising(_evaluations(path / "evaluations.csv"))
     curves.add_evaluations(evaluations[evaluations[:, 0] <= last_step])
 

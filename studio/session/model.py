@@ -64,6 +64,11 @@ class RunModel(QObject):
         return self._record.title
 
     @property
+    def algorithm(self) -> str:
+        """``TD3`` or ``DDPG``, by the settings that the run on show was started with."""
+        return self._record.algorithm
+
+    @property
     def device(self) -> str:
         """Where the run computes; empty for a run that was opened."""
         return self._record.device
@@ -77,6 +82,11 @@ class RunModel(QObject):
     def progress(self) -> events.Progress | None:
         """Where the run stands; None before its first report."""
         return self._record.progress
+
+    @property
+    def in_progress(self) -> bool:
+        """True from the report that the run has started until that of its end."""
+        return self._training
 
     @property
     def outcome(self) -> events.Ended | events.Failed | events.Interrupted | None:
@@ -97,6 +107,11 @@ class RunModel(QObject):
     def evaluations(self) -> Series:
         """Evaluations, see :data:`~studio.session.curves.EVALUATIONS`."""
         return self._record.curves.evaluations
+
+    @property
+    def clock(self) -> Series:
+        """Times, see :data:`~studio.session.curves.CLOCK`."""
+        return self._record.curves.clock
 
     @property
     def parent_curves(self) -> RunCurves:
@@ -123,6 +138,7 @@ class RunModel(QObject):
     @Slot(object)
     def open(self, history: RunHistory) -> None:
         """Show a run that was read from its files, in place of the one on show."""
+        self._training = False
         self._show(history.record)
         self._log("info", f"Opened {history.record.title}")
         self.run_opened.emit(history)
@@ -227,7 +243,9 @@ class RunModel(QObject):
             self._log("error", event.message)
         else:
             self._log("error", "Interrupted: the run's process is gone", event.env_steps)
-        self._record.outcome = event
+        if self._training or not isinstance(event, events.Failed):
+            # A run that was refused before it started has no record yet: the one on show is fine.
+            self._record.outcome = event
         self._training, self._parent_curves = False, None
         self._early.clear()
         self.run_ended.emit(event)

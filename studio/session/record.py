@@ -7,7 +7,8 @@ from pathlib import Path
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry, RunJournal
 from studio.session.markers import Marker
-from td3core.config import RunConfig
+from td3core.config import RunConfig, Tunables
+from td3core.config.algorithm import TD3, algorithm_of
 from td3core.protocol import events
 
 
@@ -23,6 +24,8 @@ class RunRecord:
     device: str = ""
     """Empty for a run that was read from disk."""
     reward_threshold: float | None = None
+    first_tunables: Tunables | None = None
+    """The live settings it was started with."""
     progress: events.Progress | None = None
     outcome: events.Ended | events.Failed | events.Interrupted | None = None
     """None for a run that is training, and for one that was opened and does not."""
@@ -37,6 +40,13 @@ class RunRecord:
         return self.name or (self.run.name if self.run else "")
 
     @property
+    def algorithm(self) -> str:
+        """What the settings that the run was started with amount to."""
+        if self.config is None or self.first_tunables is None:
+            return TD3
+        return algorithm_of(self.config, self.first_tunables)
+
+    @property
     def seconds_left(self) -> float | None:
         """Time to the last step at the present speed, if that is known."""
         now = self.progress
@@ -49,6 +59,8 @@ class RunRecord:
 
     def start(self, event: events.Started) -> None:
         """Begin, or resume: what is shown beyond the step it begins at did not happen."""
+        if self.run != event.run or self.first_tunables is None:
+            self.first_tunables = event.tunables
         self.run, self.config = event.run, event.config
         self.device = f"{event.device} × {event.threads}"
         self.reward_threshold, self.outcome = event.reward_threshold, None
@@ -63,6 +75,9 @@ class RunRecord:
         self.curves.add_training(event.training)
         rows = [(each.env_steps, each.episode_return, each.length) for each in event.ended]
         self.curves.add_episodes(rows)
+        times = self.curves.clock.column("env_steps")
+        if not len(times) or event.env_steps > times[-1]:
+            self.curves.add_times((event.env_steps, event.wall_s))
 
     def add_evaluation(self, event: events.Evaluated) -> None:
         """Add an evaluation."""

@@ -3,8 +3,16 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QPainter, QPalette, QStandardItem, QStandardItemModel
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFocusEvent, QFont, QPainter, QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -82,6 +90,15 @@ class EnvPicker(QComboBox):
         assert editor is not None
         editor.textEdited.connect(lambda _: self.opening.emit())
         self._fill((), ())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Select the name when the field is entered: typing replaces it."""
+        super().focusInEvent(event)
+        editor = self.lineEdit()
+        assert editor is not None
+        if event.reason() is not Qt.FocusReason.PopupFocusReason:
+            # After the click that has entered the field, which puts the cursor somewhere.
+            QTimer.singleShot(0, editor.selectAll)
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
         """List environments besides the known ones; the text in the field stays."""

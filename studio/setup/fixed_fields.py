@@ -1,10 +1,10 @@
 """A field for each setting that is fixed for a run, most of them under Advanced."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLabel, QLineEdit, QWidget
 
 from studio.widgets.collapsible import Collapsible
 from studio.widgets.forms import make_form, setting_label
@@ -20,6 +20,32 @@ _ON_DISK = (
     *("eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
 )
 """Settings that affect how much disk space a run takes."""
+
+
+_GROUPS = (
+    (
+        "Network",
+        (
+            *("actor_hidden", "critic_hidden", "actor_activation", "critic_activation"),
+            *("twin_critics", "normalize_observations", "lr_final"),
+        ),
+    ),
+    ("Exploration", ("learning_starts", "buffer_size")),
+    ("Reward", ("reward_scale", "reward_floor")),
+    ("Evaluation", ("eval_interval", "eval_episodes", "eval_beside")),
+    ("Saving", ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
+    (
+        "Environment and machine",
+        ("env_args", "env_check", "num_envs", "env_processes", "device", "threads"),
+    ),
+)
+"""Headings under Advanced, each with its settings; a setting that no heading has comes last."""
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "title")
+    return label
 
 
 class FixedFields(QObject):
@@ -62,12 +88,18 @@ class FixedFields(QObject):
         page = QWidget()
         form = self._advanced_form = make_form()
         page.setLayout(form)
-        for name, field in self._fields.items():
-            if name in _WIDE:
-                form.addRow(setting_label(spec(RunConfig, name)))
-                form.addRow(field.widget)
-            elif name not in _ABOVE_ADVANCED:
-                form.addRow(setting_label(spec(RunConfig, name)), field.widget)
+        shown = {name for _, names in _GROUPS for name in names} | set(_ABOVE_ADVANCED)
+        rest = tuple(name for name in self._fields if name not in shown)
+        for heading, names in (*_GROUPS, ("Other", rest)):
+            if names:
+                form.addRow(_heading(heading))
+            for name in names:
+                label = setting_label(spec(RunConfig, name))
+                if name in _WIDE:
+                    form.addRow(label)
+                    form.addRow(self._fields[name].widget)
+                else:
+                    form.addRow(label, self._fields[name].widget)
         box = Collapsible("Advanced", page)
         box.setObjectName("advanced")
         return box
@@ -107,18 +139,26 @@ class FixedFields(QObject):
             with QSignalBlocker(field.widget):
                 field.write(value)
 
-    def write_preset(self, values: Mapping[str, Any]) -> None:
+    def write_preset(self, values: Mapping[str, Any], keep: Collection[str] = ()) -> None:
         """Show the values of a preset, and defaults for the settings it leaves open.
 
-        The seed stays, and so do environment arguments that the preset does not set.
+        The seed stays and what ``keep`` names, and so do environment arguments that the preset
+        does not set.
         """
-        kept = {"seed"} if "env_args" in values else {"seed", "env_args"}
+        kept = {"seed", *keep} if "env_args" in values else {"seed", "env_args", *keep}
         names = [name for name in self._fields if name not in kept]
         self.write({name: values.get(name, default(name)) for name in names})
 
     def write_config(self, config: RunConfig) -> None:
         """Show the settings of a run."""
         self.write({name: getattr(config, name) for name in self._fields})
+
+    def focus(self, name: str) -> None:
+        """Focus the field of a setting, with its text selected."""
+        widget = self._fields[name].widget
+        widget.setFocus()
+        if isinstance(widget, QAbstractSpinBox | QLineEdit):
+            widget.selectAll()
 
     def reveal(self, problem: str) -> tuple[str, QWidget] | None:
         """Reveal the setting that a refusal names first; return its label and widget."""

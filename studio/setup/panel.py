@@ -55,6 +55,7 @@ class SetupPanel(QWidget):
         self._runs_dir = runs_dir
         self._live: Callable[[], Tunables] = Tunables
         self._shown_env = ""
+        self._shown_preset = ("", "")
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
@@ -159,6 +160,10 @@ class SetupPanel(QWidget):
         scroll_to(widget)
         return f"{label}: {problem}"
 
+    def focus_steps(self) -> None:
+        """Focus the number of steps."""
+        self._fields.focus("steps")
+
     # Values -------------------------------------------------------------------------------------
 
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
@@ -179,6 +184,11 @@ class SetupPanel(QWidget):
     def show_run(self, config: RunConfig, name: str) -> None:
         """Show the settings of a run in place of the current ones, and the run's name."""
         self.welcome.hide()
+        self.show_settings(config)
+        self.origin.show_run(name, self._shown_values())
+
+    def show_settings(self, config: RunConfig) -> None:
+        """Show these settings in place of the current ones."""
         self.origin.forget()
         self.environment.note_file(config.choice)
         self._env.setCurrentText(config.env)
@@ -186,7 +196,6 @@ class SetupPanel(QWidget):
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
         self._show_disk()
-        self.origin.show_run(name, self._shown_values())
 
     @Slot(str)
     def _on_env_text(self, text: str) -> None:
@@ -212,7 +221,10 @@ class SetupPanel(QWidget):
         values = self._presets.values()
         # A preset may come from anyone, and its arguments may name code.
         self.environment.note_file(EnvChoice("", values.get("env_args", "")))
-        self._fields.write_preset(values)
+        chosen = (self._shown_env, self._presets.preset.currentText())
+        # Another algorithm is compared over the same number of steps.
+        self._fields.write_preset(values, keep={"steps"} if chosen == self._shown_preset else ())
+        self._shown_preset = chosen
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
         self._compare_with_origin()

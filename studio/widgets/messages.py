@@ -1,5 +1,6 @@
 """Messages to the user: a banner for what needs attention, a log for everything."""
 
+from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from html import escape
@@ -101,6 +102,12 @@ class Banner(QFrame):
         self.show()
 
     @Slot()
+    def clear_error(self) -> None:
+        """Hide an error: what was asked for next has succeeded."""
+        if self.property("level") == "error":
+            self.hide()
+
+    @Slot()
     def _run_action(self) -> None:
         action = self._action
         self.hide()
@@ -112,6 +119,31 @@ def confirm(parent: QWidget, title: str, question: str) -> bool:
     """Ask a question in a dialog and return whether the user answered Yes, which is the default."""
     yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
     return QMessageBox.question(parent, title, question, yes | no, yes) == yes
+
+
+def ask(parent: QWidget, name: str, title: str, text: str, *, accept: str) -> bool:
+    """Ask in a dialog whether to do something unusual; Cancel is the default.
+
+    Args:
+        parent: the window that the dialog belongs to.
+        name: object name of the dialog; its buttons are ``<name>_accept`` and ``<name>_cancel``.
+        title: the question in a few words.
+        text: what would happen.
+        accept: text of the button that does it.
+    """
+    box = QMessageBox(parent)
+    box.setObjectName(name)
+    box.setIcon(QMessageBox.Icon.Question)
+    box.setWindowTitle(title)
+    box.setText(f"{title}.")
+    box.setInformativeText(text)
+    yes = box.addButton(accept, QMessageBox.ButtonRole.AcceptRole)
+    no = box.addButton(QMessageBox.StandardButton.Cancel)
+    yes.setObjectName(f"{name}_accept")
+    no.setObjectName(f"{name}_cancel")
+    box.setDefaultButton(no)
+    box.exec()
+    return box.clickedButton() is yes
 
 
 class Log(QPlainTextEdit):
@@ -126,17 +158,27 @@ class Log(QPlainTextEdit):
         self.setReadOnly(True)
         self.setMaximumBlockCount(self._LINES)
         self._theme = theme
+        self._entries: deque[tuple[datetime, str, str]] = deque(maxlen=self._LINES)
 
     def set_theme(self, theme: Theme) -> None:
-        """Use the colours of a theme for new lines."""
+        """Use the colours of a theme, also for the lines on show."""
+        if theme == self._theme:
+            return
         self._theme = theme
+        self.clear()
+        for entry in self._entries:
+            self._show(*entry)
 
     @Slot(str, str)
     def add(self, level: str, text: str) -> None:
         """Add one line."""
+        self._entries.append((datetime.now(), level, text))
+        self._show(*self._entries[-1])
+
+    def _show(self, at: datetime, level: str, text: str) -> None:
         theme = self._theme
         colour = {"error": theme.bad, "warning": theme.warn, "change": theme.marker}.get(level)
-        time = f'<span style="color:{theme.muted}">{datetime.now():%H:%M:%S}</span>'
+        time = f'<span style="color:{theme.muted}">{at:%H:%M:%S}</span>'
         body = escape(text).replace("\n", "<br>")
         if colour:
             body = f'<span style="color:{colour}">{body}</span>'

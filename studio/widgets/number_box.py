@@ -70,11 +70,11 @@ class _Entry:
 
 
 def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
-    """Return whether this is Ctrl+Z in a box where nothing is being typed: it is the window's."""
+    """Return whether this is undo or redo where nothing is being typed: it is the window's."""
     return (
         event.type() == QEvent.Type.ShortcutOverride
         and isinstance(event, QKeyEvent)
-        and event.matches(QKeySequence.StandardKey.Undo)
+        and any(map(event.matches, (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)))
         and bool(box.lineEdit().text() == shown)
     )
 

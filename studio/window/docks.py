@@ -1,6 +1,7 @@
 """The docks around the plots: where they are, how large they are, and their saved layout."""
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, Qt
+from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt
+from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from studio.widgets.form_area import FormArea
@@ -9,6 +10,8 @@ from studio.window.panels import Panels, PanelSpec
 
 _VERSION = 2
 _SIZE = (1280, 800)
+_TITLE_BAR = 32
+"""Pixels that the desktop adds at the top."""
 _AREAS = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
@@ -98,7 +101,7 @@ class Docks(QObject):
 
     def restore(self, settings: QSettings) -> None:
         """Restore the layout of the last session, if there was one."""
-        self._window.resize(*_SIZE)
+        self._window.resize(_first_size(self._window.screen()))
         geometry, layout = settings.value("geometry"), settings.value("layout")
         if isinstance(geometry, QByteArray):
             self._window.restoreGeometry(geometry)
@@ -113,6 +116,12 @@ class Docks(QObject):
         settings.setValue("layout", self._window.saveState(_VERSION))
         for fit in self._fits:
             fit.save(settings)
+
+
+def _first_size(screen: QScreen) -> QSize:
+    """Return the usual size, or what the screen has room for with the window's frame."""
+    room = screen.availableGeometry().size() - QSize(0, _TITLE_BAR)
+    return QSize(*_SIZE).boundedTo(room)
 
 
 def _direction(spec: PanelSpec) -> Qt.Orientation:

@@ -1,8 +1,7 @@
 """The window: creates its parts, connects them and passes on what the user asks for."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
@@ -11,14 +10,13 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLa
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.panel import ManyRunsPanel
-from studio.experiments.queue_file import QueuedRun
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_reader import TrialSettings
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
 from studio.plots.compare.view import CompareView
-from studio.plots.grid import PlotGrid
+from studio.plots.run.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
@@ -26,18 +24,20 @@ from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
+from studio.welcome.start_buttons import FIRST_ENV, StartButtons
 from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
+from studio.window.session_memory import SessionMemory
+from studio.window.shortcuts import ShortcutsDialog
+from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
-from td3core.config.consent import Consent, LocatedModule
-from td3core.errors import RequestError
 
-_STOP = ("A run is in progress", "Stop the run, save its agent and close the window?")
+_WALKER = "BipedalWalker-v3.safetensors"
 _STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
@@ -67,9 +67,14 @@ class MainWindow(QMainWindow):
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
         self.comparison = CompareView(theme)
+        self.start = StartButtons(self.plots.card(self.plots.large).plot)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
+        self.start_request = StartRequest(
+            self.setup, self.live, self.many, self.consent, self.banner, self
+        )
+        self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
         self._connect_user()
         self._connect_run()
@@ -77,6 +82,7 @@ class MainWindow(QMainWindow):
         self._on_state(SessionState.IDLE)
         self.docks.restore(settings)
         self._apply_theme(theme)
+        self.memory.restore_forms()
 
     def _make_panels(self, specs: tuple[PanelSpec, ...]) -> None:
         context = PanelContext(
@@ -116,8 +122,8 @@ class MainWindow(QMainWindow):
 
     def _connect_user(self) -> None:
         for name, act in (
-            ("train", self.start_training),
-            ("queue", self._train_next),
+            ("train", self.start_request.start),
+            ("queue", self.start_request.queue),
             ("pause", self._pause_or_continue),
             ("stop", self.controller.stop),
             ("save", self.controller.save),
@@ -125,6 +131,8 @@ class MainWindow(QMainWindow):
             ("runs", self._toggle_runs),
             ("help", self._show_help),
             ("undo", self.live.undo),
+            ("redo", self.live.redo),
+            ("keys", self._show_keys),
         ):
             self.toolbar.action(name).triggered.connect(act)
 
@@ -152,12 +160,21 @@ class MainWindow(QMainWindow):
         show_error = partial(self.banner.show_message, "error")
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
+        for succeeded in (
+            *(self.plots.exported, self.comparison.session.exported, self.model.run_started),
+            *(self.model.tuned, self.model.checkpoint_saved, self.many.session.message_added),
+        ):
+            succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
         comparing.opened.connect(self._show_comparison)
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
+            announced.connect(self.start.hide)
+        self.start.runs_requested.connect(self.show_runs)
+        self.start.train_requested.connect(self._train_first)
+        self.start.watch_requested.connect(self._watch_walker)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
         self.many.use_setup(self.setup)
@@ -175,7 +192,9 @@ class MainWindow(QMainWindow):
         self.sweeps.ended.connect(self._close_after_sweep)
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
-        for opened in (actions.opened, self.many.opened, self.sweeps.opened):
+        for opened in (
+            *(actions.opened, self.many.opened, self.sweeps.opened, self.memory.opened),
+        ):
             opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
@@ -197,44 +216,19 @@ class MainWindow(QMainWindow):
     @Slot()
     def start_training(self) -> None:
         """Start a run with the current settings, or show why that is not possible."""
-        run = self._run_in_setup()
-        if run is not None:
-            self._obtain_consent(run, self._start)
-
-    def _start(self, run: QueuedRun) -> None:
-        self.setup.origin.forget()
-        self.many.start(run)
+        self.start_request.start()
 
     @Slot()
-    def _train_next(self) -> None:
-        run = self._run_in_setup()
-        if run is not None:
-            self._obtain_consent(run, self.many.add)
+    def _watch_walker(self) -> None:
+        walker = Path(str(files("resources") / "agents" / _WALKER))
+        self.docks.open("replay")
+        self.replay.checkpoints.select(walker)
+        self.replay.checkpoints.checkpoint_activated.emit(walker)
 
-    def _run_in_setup(self) -> QueuedRun | None:
-        """Return what the form describes; None, with a message, if a value is refused."""
-        try:
-            config, tunables = self.setup.settings(self.live.tunables())
-            seeds = self.setup.seeds.read()
-        except RequestError as problem:
-            self.banner.show_message("error", self.setup.point_out(str(problem)))
-            return None
-        self.banner.hide()
-        if len(seeds) == 1:
-            return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
-        return QueuedRun(config=config, tunables=tunables, seeds=seeds)
-
-    def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
-        typed = self.setup.environment.is_typed(run.config.choice)
-
-        def go_on(_: Consent) -> None:
-            then(run)
-
-        self.consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
-
-    def _on_declined(self, module: LocatedModule) -> None:
-        text = f"Nothing was started: the code in {module.path} was not allowed to run."
-        self.banner.show_message("error", text)
+    @Slot()
+    def _train_first(self) -> None:
+        self.setup.environment.picker.setCurrentText(FIRST_ENV)
+        self.start_request.start()
 
     @Slot()
     def _pause_or_continue(self) -> None:
@@ -277,6 +271,10 @@ class MainWindow(QMainWindow):
             viewer = HelpViewer(self)
             self.closed.connect(viewer.close)
         viewer.bring_to_front()
+
+    @Slot()
+    def _show_keys(self) -> None:
+        ShortcutsDialog(self.toolbar.keys(), self).show()
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
@@ -341,6 +339,8 @@ class MainWindow(QMainWindow):
         self.many.shutdown()
         self.controller.stop_following(wait=True)
         self.docks.save(self._settings)
+        self.memory.save(self.model.run)
+        self.memory.stop()
         self.panels.shutdown()
         self.comparison.shutdown()
         self.launcher.stop()
@@ -350,16 +350,17 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def _ask_about_training(self) -> str:
-        if self.many.can_leave:
-            return ask_what_to_do(self)
-        return "stop" if confirm(self, *_STOP) else "cancel"
+        return ask_what_to_do(self, can_leave=self.many.can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for interrupted runs once the window is shown."""
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
+            # The keyboard starts nowhere in particular rather than on Train.
+            self.setFocus()
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
+            self.memory.reopen_run(self.model, self.controller)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Update the list of runs: other programs may have changed them."""

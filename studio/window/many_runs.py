@@ -19,6 +19,11 @@ from td3core.experiments.groups.messages import NewGroup
 
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
 _RUN_BUSY = "A run is training. Wait for its end, or stop it first."
+_LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
+_STAYING = (
+    "The run saves its agent before it stops, and can be resumed. To keep training, the window"
+    " stays open."
+)
 
 
 class ManyRuns(QObject):
@@ -144,23 +149,30 @@ class ManyRuns(QObject):
         self.queue.shutdown()
 
 
-def ask_what_to_do(parent: QWidget) -> str:
-    """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``."""
+def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
+    """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``.
+
+    A run in the window's own process cannot be left: the window stays open to keep it training.
+    """
     box = QMessageBox(parent)
     box.setObjectName("close_question")
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle("Training is in progress")
-    box.setText("What is to happen to the training?")
-    box.setInformativeText(
-        "Runs that are stopped can be resumed. In the background they continue without the window."
-    )
+    box.setText("Stop the training and close the window?")
+    box.setInformativeText(_LEAVING if can_leave else _STAYING)
     roles = QMessageBox.ButtonRole
-    stop = box.addButton("Save, stop and close", roles.AcceptRole)
-    keep = box.addButton("Keep training in the background", roles.DestructiveRole)
-    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-    for button, name in ((stop, "stop"), (keep, "keep"), (cancel, "cancel")):
+    stop = box.addButton("Stop and close", roles.AcceptRole)
+    text = "Keep training in the background" if can_leave else "Keep training"
+    keep = box.addButton(text, roles.DestructiveRole if can_leave else roles.RejectRole)
+    buttons = {"stop": stop, "keep": keep}
+    if can_leave:
+        buttons["cancel"] = box.addButton(QMessageBox.StandardButton.Cancel)
+    for name, button in buttons.items():
         button.setObjectName(f"close_{name}_button")
-    box.setDefaultButton(stop)
+    # Neither Enter nor Escape ends a run.
+    box.setDefaultButton(keep)
+    box.setEscapeButton(buttons.get("cancel", keep))
     box.exec()
-    clicked = box.clickedButton()
-    return "stop" if clicked is stop else "keep" if clicked is keep else "cancel"
+    if box.clickedButton() is stop:
+        return "stop"
+    return "keep" if can_leave and box.clickedButton() is keep else "cancel"

@@ -59,17 +59,17 @@ class RunPresenter(QObject):
         parts, record = self._parts, history.record
         parts.banner.hide()
         if record.config is not None:
-            parts.toolbar.show_run(record.config.env, record.title)
+            parts.toolbar.show_run(record.config.env, record.title, record.algorithm)
             parts.setup.show_run(record.config, record.title)
         if record.progress is not None:
-            parts.live.show_tunables(record.progress.tunables)
-            parts.live.forget_edits()
+            parts.live.offer(record.first_tunables, record.progress.tunables)
         parts.replay.show_run(history.agents)
 
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
-        parts.toolbar.show_run(event.config.env, self._model.title)
+        parts.live.offer(None, event.tunables, show=False)
+        parts.toolbar.show_run(event.config.env, self._model.title, self._model.algorithm)
         parts.setup.welcome.hide()
         parts.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -123,5 +123,5 @@ class RunPresenter(QObject):
         run, config = self._model.run, self._model.config
         if run is not None and config is not None and run.absolute() == path:
             self._model.rename(name)
-            self._parts.toolbar.show_run(config.env, self._model.title)
+            self._parts.toolbar.show_run(config.env, self._model.title, self._model.algorithm)
             self._parts.setup.origin.rename(self._model.title)

@@ -60,7 +60,8 @@ class StatusBar(QStatusBar):
         self._state_label.setText(self._state_text())
         place = "in another process" if self._following else ""
         self._device.setText("  ·  ".join(filter(None, (self._model.device, place))))
-        if now is None or config is None:
+        if now is None or config is None or self._state is SessionState.STARTING:
+            # While a run starts, another one may still be on show.
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
             self._numbers.clear()
@@ -102,8 +103,9 @@ class StatusBar(QStatusBar):
         elif state is SessionState.IDLE and isinstance(outcome, Interrupted):
             text, colour = "interrupted", theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Ended):
-            text = "finished" if outcome.stopped == "finished" else "stopped"
-            colour = theme.good
+            text, colour = ("stopped", theme.muted)
+            if outcome.stopped == "finished":
+                text, colour = ("finished", theme.good)
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return f'<span style="color:{colour}">●</span> {text}'

@@ -10,8 +10,18 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolBu
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.config.algorithm import TD3
 
 _RESUME = "Continue a run from where it stopped"
+_NOTHING_TO_RESUME = "no run is on show or chosen in the list, or it is training"
+_WHY_NOT = {
+    SessionState.IDLE: "no run is training",
+    SessionState.STARTING: "the run is starting",
+    SessionState.STOPPING: "the run is saving and ending",
+}
+"""Why a run cannot be paused, saved or stopped."""
+_TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
+"""All texts of the buttons that change theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ _WINDOW_ACTIONS = (
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
     _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
+    _Entry("redo", "Redo the last live change", "", "Ctrl+Shift+Z", ""),
+    _Entry("keys", "Keyboard shortcuts", "", "Ctrl+/", ""),
 )
 
 
@@ -56,6 +68,7 @@ class Toolbar(QToolBar):
         self._entries: dict[str, tuple[_Entry, QAction]] = {}
         self._paused = False
         self._theme: Theme | None = None
+        self._buttons: dict[str, QToolButton] = {}
         for entry in _RUN_ACTIONS:
             self._add(entry)
         self._title = ElidedLabel()
@@ -66,6 +79,15 @@ class Toolbar(QToolBar):
         self.addWidget(self._title)
         for entry in _WINDOW_ACTIONS:
             self._add(entry)
+        self._add_help_menu()
+
+    def _add_help_menu(self) -> None:
+        """Let the arrow of Help offer the list of keys besides the manual."""
+        button = self._buttons["help"]
+        menu = QMenu(button)
+        menu.addActions([self.action("help"), self.action("keys")])
+        button.setMenu(menu)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
 
     def _add(self, entry: _Entry) -> None:
         action = QAction(entry.text, self._window)
@@ -86,7 +108,29 @@ class Toolbar(QToolBar):
         button.setAccessibleName(entry.text)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._buttons[entry.name] = button
         self.addWidget(button)
+
+    def _fix_widths(self) -> None:
+        """Keep room for the longest text of a button, so that its neighbours never move."""
+        for name, texts in _TEXTS.items():
+            action, button = self.action(name), self._buttons[name]
+            button.ensurePolished()
+            shown, widths = action.text(), []
+            for text in texts:
+                action.setText(text)
+                widths.append(button.sizeHint().width())
+            action.setText(shown)
+            button.setFixedWidth(max(widths))
+
+    def keys(self) -> list[tuple[str, str]]:
+        """Return the keys of the window, each with what it does."""
+        return [
+            (action.shortcut().toString(QKeySequence.SequenceFormat.NativeText), tip)
+            for entry, action in self._entries.values()
+            if not action.shortcut().isEmpty()
+            for tip in [entry.tip or entry.text]
+        ]
 
     def _set_tip(self, name: str, tip: str) -> None:
         action = self.action(name)
@@ -101,32 +145,45 @@ class Toolbar(QToolBar):
         """Open this menu with the Panels button."""
         self.action("panels").setMenu(menu)
 
-    def show_run(self, env_id: str, name: str) -> None:
-        """Show the name of the run on show."""
-        self._title.setText(f"{env_id}  ·  {name}")
+    def show_run(self, env_id: str, name: str, algorithm: str = TD3) -> None:
+        """Show the name of the run on show, and its algorithm if it is not the usual one."""
+        parts = (env_id, algorithm if algorithm != TD3 else "", name)
+        self._title.setText("  ·  ".join(filter(None, parts)))
 
     def offer_to_resume(self, run: Path | None) -> None:
         """Enable Resume for this run, or disable it."""
         self.action("resume").setEnabled(run is not None)
-        self._set_tip("resume", f"Continue {run.name} from where it stopped" if run else _RESUME)
+        nothing = f"{_RESUME}. Not now: {_NOTHING_TO_RESUME}"
+        self._set_tip("resume", f"Continue {run.name} from where it stopped" if run else nothing)
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
         """Enable what is possible in a state of the run; a followed one hinders no new one."""
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
-        self.action("train").setEnabled(following or state is SessionState.IDLE)
-        self.action("pause").setEnabled(steerable)
+        why = _WHY_NOT.get(state, "")
+        free = following or state is SessionState.IDLE
+        self._enable("train", free, "a run is training. Stop it first, or use Train next")
+        self._enable("pause", steerable, why)
         self.action("pause").setText("Continue" if self._paused else "Pause")
-        self._set_tip("pause", "Continue the run" if self._paused else self._entry("pause").tip)
-        self.action("stop").setEnabled(steerable or state is SessionState.STARTING)
-        self.action("save").setEnabled(steerable)
+        if self._paused:
+            self._set_tip("pause", "Continue the run")
+        self._enable("stop", steerable or state is SessionState.STARTING, why)
+        self._enable("save", steerable, why)
         self._update_icons()
+
+    def _enable(self, name: str, enabled: bool, why_not: str) -> None:
+        """Enable an action, or disable it with the reason in its tooltip."""
+        self.action(name).setEnabled(enabled)
+        tip = self._entry(name).tip
+        self._set_tip(name, tip if enabled else f"{tip}. Not now: {why_not}")
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
         self.action("theme").setText("Light" if theme.dark else "Dark")
         self._update_icons()
+        # The style sheet may have changed the font.
+        self._fix_widths()
 
     def _entry(self, name: str) -> _Entry:
         return self._entries[name][0]

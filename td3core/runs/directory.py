@@ -101,7 +101,9 @@ class RunDirectory:
         """
         created = now()
         try:
-            run = cls(new_folder(runs_dir, config), config, tunables, created, parent, group)
+            run = cls(
+                new_folder(runs_dir, config, tunables), config, tunables, created, parent, group
+            )
             run.checkpoints.mkdir()
             description = describe(config, tunables, created)
             if parent is not None:

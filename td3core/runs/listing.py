@@ -10,6 +10,7 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
+from td3core.config.algorithm import TD3, algorithm_of
 from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -44,6 +45,8 @@ class RunSummary:
     name: str
     """The name the user gave it; empty without one."""
     note: str
+    algorithm: str = TD3
+    """``TD3`` or ``DDPG``, by the settings it was started with."""
     group: str = ""
     """The group of runs it was started with; empty without one."""
 
@@ -152,6 +155,7 @@ def summarise(run: RunDirectory) -> RunSummary:
         parent=run.parent,
         name=label.name,
         note=label.note,
+        algorithm=algorithm_of(run.config, run.first_tunables),
         group=run.group,
     )
 

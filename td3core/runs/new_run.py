@@ -12,6 +12,7 @@ import platformdirs
 
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, to_dict
+from td3core.config.algorithm import algorithm_of
 from td3core.system.files import make_folder, sync_folder
 
 
@@ -53,14 +54,15 @@ def describe(config: RunConfig, tunables: Tunables, created: str) -> dict[str, A
     }
 
 
-def new_folder(runs_dir: Path, config: RunConfig) -> Path:
-    """Make a folder named after environment, seed and local time.
+def new_folder(runs_dir: Path, config: RunConfig, tunables: Tunables) -> Path:
+    """Make a folder named after environment, algorithm, seed and local time.
 
     Raises:
         OSError: it cannot be made.
     """
     env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
-    stem = f"{env}_td3_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
+    algorithm = algorithm_of(config, tunables).lower()
+    stem = f"{env}_{algorithm}_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
     make_folder(runs_dir)
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.app import build_window
 from studio.run_browser.panel import RunBrowser
@@ -37,6 +37,8 @@ def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
     """The whole window, shown, over an empty runs folder."""
     # Not given to qtbot: that would close it, and so ask about its run, before the run is ended.
     window = build_window(tmp_path / "runs")
+    # The offscreen display is smaller than the usual window.
+    window.resize(1280, 800)
     window.show()
     yield window
     if window.controller.state is not SessionState.IDLE:
@@ -73,3 +75,19 @@ def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[Ru
     made.show()
     yield made
     made.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def _short_runs_are_meant(monkeypatch) -> None:
+    """Most runs of tests end before they learn, on purpose."""
+    monkeypatch.setattr("studio.window.start_request.ask", lambda *_args, **_more: True)
+
+
+@pytest.fixture(autouse=True)
+def _no_question_waits(monkeypatch) -> None:
+    """Fail, rather than wait for an answer that will not come; a test may answer instead."""
+
+    def refuse(box: QMessageBox) -> int:
+        pytest.fail(f"nobody answers: {box.text()}")
+
+    monkeypatch.setattr(QMessageBox, "exec", refuse)

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -11,22 +11,19 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMenu,
-    QSlider,
     QToolButton,
     QVBoxLayout,
 )
 
 from studio.plots.compare.session import CompareSession
 from studio.plots.export import with_suffix
+from studio.plots.view_controls import SmoothingSlider, make_axis_combo
 from studio.session.run_set import RETURN
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import ElidedLabel
 
 KINDS = ("png", "svg", "pdf", "csv")
-_SETTLED_MS = 150
-_MOST_SMOOTHED = 100
-_AXES = (("Steps", "steps"), ("Episodes", "episodes"), ("Wall time (s)", "time"))
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
 _GROUPS = (("Groups", True), ("Single runs", False))
 
@@ -47,12 +44,10 @@ class CompareBar(QFrame):
         self._notes.setProperty("role", "warn")
         self._grouped = self._combo("compare_group_combo", "Lines", _GROUPS)
         self._grouped.setToolTip("One line for each group of seeds, or one for each run")
-        self._axis = self._combo("compare_x_combo", "x axis", _AXES)
-        self._axis.setToolTip("What runs along the x axis")
+        self._axis = make_axis_combo("compare_x_combo")
         self._metric = self._combo("compare_metric_combo", "Return of", _METRICS)
         self._metric.setToolTip("Which returns the first plot and the table compare")
-        self._slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
-        self._make_slider()
+        self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
         self._make_buttons()
         self._lay_out()
@@ -65,18 +60,6 @@ class CompareBar(QFrame):
         for text, value in items:
             combo.addItem(text, value)
         return combo
-
-    def _make_slider(self) -> None:
-        tip = "Each value becomes the mean of so many last values of its run; 1 changes nothing"
-        describe(self._slider, "compare_smoothing_slider", "Smoothing", tip)
-        self._slider.setRange(1, _MOST_SMOOTHED)
-        self._slider.setMinimumWidth(70)
-        self._slider.setMaximumWidth(160)
-        self._count.setObjectName("compare_smoothing_label")
-        self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("000"))
-        self._settled = QTimer(self)
-        self._settled.setSingleShot(True)
-        self._settled.setInterval(_SETTLED_MS)
 
     def _make_buttons(self) -> None:
         tip = "Write the return plot with title, axes and legend, for a paper"
@@ -108,12 +91,8 @@ class CompareBar(QFrame):
             second.addSpacing(6)
             second.addWidget(label)
             second.addWidget(control)
-        smoothing = QLabel("Smoothing")
-        smoothing.setProperty("role", "muted")
         second.addSpacing(6)
-        second.addWidget(smoothing)
-        second.addWidget(self._slider, 1)
-        second.addWidget(self._count)
+        second.addWidget(self._smoothing, 1)
         second.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 6, 6)
@@ -133,18 +112,12 @@ class CompareBar(QFrame):
         )
         self._axis.activated.connect(lambda _: session.change(x=self._axis.currentData()))
         self._metric.activated.connect(lambda _: session.choose_metric(self._metric.currentData()))
-        self._slider.valueChanged.connect(self._on_smoothing)
-        self._settled.timeout.connect(lambda: session.change(smoothing=self._slider.value()))
+        self._smoothing.changed.connect(lambda count: session.change(smoothing=count))
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self._export.setIcon(theme.icon("download-outline", theme.muted))
         self._close.setIcon(theme.icon("close", theme.muted))
-
-    @Slot(int)
-    def _on_smoothing(self, count: int) -> None:
-        self._count.setText(str(count))
-        self._settled.start()
 
     @Slot()
     def _show(self) -> None:
@@ -165,11 +138,7 @@ class CompareBar(QFrame):
         self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))
         self._axis.setCurrentIndex(self._axis.findData(view.x))
         self._metric.setCurrentIndex(self._metric.findData(shown.comparison.metric))
-        if not self._settled.isActive() and not self._slider.isSliderDown():
-            self._slider.blockSignals(True)
-            self._slider.setValue(view.smoothing)
-            self._slider.blockSignals(False)
-            self._count.setText(str(self._slider.value()))
+        self._smoothing.show_value(view.smoothing)
 
     def _ask_export(self, kind: str) -> None:
         path, _ = QFileDialog.getSaveFileName(

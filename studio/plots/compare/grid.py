@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
-from studio.formatting import format_duration
+from studio.plots.along import heading_at
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PlotSpec
 from studio.plots.compare.layer import ComparedLayer
@@ -74,6 +74,4 @@ class CompareGrid(CurveGrid):
         return () if shown is None else shown.lines[plotted]
 
     def _heading(self, x: float) -> str:
-        if self._session.view.x == "time":
-            return format_duration(x)
-        return f"{'step' if self._session.view.x == 'steps' else 'episode'} {x:,.0f}"
+        return heading_at(self._session.view.x, x)

@@ -1,6 +1,5 @@
 """The curves of a run."""
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -8,10 +7,13 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
-from studio.plots.curve import Curve, HasCurves
+from studio.formatting import format_number
+from studio.plots.curve import SMOOTHED, Curve, HasCurves, training_of
 from studio.plots.layers.layer import Entry, Layer, Points, View
-from studio.session.series import Numbers
+from studio.session.curves import SMOOTHED_EPISODES
+from studio.session.series import Numbers, thinned
 from studio.theme.theme import Theme
+from td3core.analysis.results import trailing_mean
 
 _STRIPES = 24
 """Stripes across a plot in which curves that coincide take turns."""
@@ -24,6 +26,11 @@ class CurveLayer(Layer):
         self._source = source
         self._items = {curve: make_item(curve.label) for curve in curves}
         self._drawn: list[Curve] = []
+        self._hidden: set[Curve] = set()
+        self.smoothing = 1
+        """Values in the mean that each value of a curve of the updates becomes."""
+        self.episodes = SMOOTHED_EPISODES
+        """Episodes in the smoothed curve of the returns."""
 
     def attach(self, plot: pg.PlotWidget) -> None:
         """Add the curves to a plot."""
@@ -34,14 +41,53 @@ class CurveLayer(Layer):
         """Draw the part in view; a column that the run lacks draws nothing."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
-            x, y = points_in_view(curve, self._source, view)
-            striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
-            joined = _stripes(x, (view.high - view.low) / _STRIPES, depth) if striped else "all"
-            item.setData(x, y, connect=joined)
-            heights.append(y)
+            x, y = self._points(curve, view)
             if len(x):
                 self._drawn.append(curve)
+            if curve in self._hidden:
+                item.clear()
+                continue
+            striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
+            joined = _stripes(x, (view.high - view.low) / _STRIPES, depth) if striped else "all"
+            item.setData(view.along.places_of(x), y, connect=joined)
+            heights.append(y)
         return heights
+
+    def show_curve(self, name: str, shown: bool) -> None:
+        """Show or hide a curve."""
+        for curve in self._items:
+            if curve.label == name:
+                (self._hidden.discard if shown else self._hidden.add)(curve)
+
+    def _points(self, curve: Curve, view: View) -> tuple[Numbers, Numbers]:
+        if self._smoothed_over(curve) is None:
+            return points_in_view(curve, self._source, view)
+        x, y = self._values(curve)
+        first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
+        last = int(np.searchsorted(x, view.high, "right")) + 1
+        return thinned(x[first:last], y[first:last], view.points)
+
+    def _values(self, curve: Curve) -> tuple[Numbers, Numbers]:
+        """Return x and y of a whole curve as it is shown, without NaN."""
+        series = curve.series_in(self._source)
+        if series is None:
+            return np.empty(0), np.empty(0)
+        count = self._smoothed_over(curve)
+        column = curve.column if count is None else _raw(curve)
+        x, y = series.column(series.columns[0]), series.column(column)
+        known = np.isfinite(y)
+        x, y = x[known], y[known]
+        return (x, y) if count is None else (x, trailing_mean(y, max(1, count // series.rows_each)))
+
+    def _smoothed_over(self, curve: Curve) -> int | None:
+        """Return over how many values to take the mean; None if what is stored is what is shown."""
+        if curve.column == SMOOTHED:
+            return None if self.episodes == SMOOTHED_EPISODES else self.episodes
+        smooth = self.smoothing > 1 and curve.source is training_of
+        return self.smoothing if smooth else None
+
+    def _label(self, curve: Curve) -> str:
+        return f"mean of {self.episodes}" if curve.column == SMOOTHED else curve.label
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -54,21 +100,34 @@ class CurveLayer(Layer):
 
     def legend(self) -> Sequence[Entry]:
         """Return the curves that have points in view."""
-        return [Entry(text=curve.label, colour=curve.colour) for curve in self._drawn]
+        return [
+            Entry(
+                text=self._label(curve),
+                colour=curve.colour,
+                switch=curve.label,
+                hidden=curve in self._hidden,
+            )
+            for curve in self._drawn
+        ]
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
-        """Return the value of each curve in the row nearest to ``x``."""
-        del reach
+        """Return the value of each curve nearest to ``x``; none beyond its ends."""
         found = []
         for curve in self._items:
-            series = curve.series_in(self._source)
-            row = None if series is None else series.nearest(x)
-            if series is None or row is None:
-                continue
-            value = float(series.column(curve.column)[row])
-            if math.isfinite(value):
-                found.append(Entry(text=f"{curve.label} {value:.4g}", colour=curve.colour))
+            value = None if curve in self._hidden else self._value_at(curve, x, reach)
+            if value is not None:
+                text = f"{self._label(curve)} {format_number(value)}"
+                found.append(Entry(text=text, colour=curve.colour))
         return found
+
+    def _value_at(self, curve: Curve, x: float, reach: float) -> float | None:
+        steps, values = self._values(curve)
+        if not len(steps) or not steps[0] - reach <= x <= steps[-1] + reach:
+            return None
+        after = min(int(np.searchsorted(steps, x)), len(steps) - 1)
+        before = max(after - 1, 0)
+        nearest = before if abs(steps[before] - x) <= abs(steps[after] - x) else after
+        return float(values[nearest])
 
     def points(self) -> Sequence[Points]:
         """Return every point of every curve."""
@@ -78,6 +137,11 @@ class CurveLayer(Layer):
             for curve, series in pairs
             if series is not None
         ]
+
+
+def _raw(curve: Curve) -> str:
+    """Return the column that a smoothed curve is computed from."""
+    return "return" if curve.column == SMOOTHED else curve.column
 
 
 def make_item(name: str | None = None) -> pg.PlotDataItem:

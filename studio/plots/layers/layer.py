@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyqtgraph as pg
 
+from studio.plots.along import BY_STEPS, StepMap
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
 
@@ -18,9 +19,11 @@ class View:
 
     low: float
     high: float
-    """First and last step in view."""
+    """First and last step in view; of a comparison, the ends of its x axis."""
     points: int
     """About how many points of a curve the screen can show."""
+    along: StepMap = BY_STEPS
+    """Where steps stand on the x axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,10 @@ class Entry:
     colour: str = ""
     """A colour's name in the theme, or #rrggbb; without one the entry has no mark."""
     mark: str = "●"
+    switch: str = ""
+    """In a legend: names the curve that a click on the entry hides or shows; empty for none."""
+    hidden: bool = False
+    """Whether that curve is hidden now."""
 
     def plain_text(self) -> str:
         """Return the mark and the text."""
@@ -40,6 +47,8 @@ class Entry:
         """Return the mark in its colour and the text, as HTML that does not wrap after the mark."""
         if not self.colour:
             return escape(self.text)
+        if self.hidden:
+            return f'<s style="color:{theme.muted}">○&nbsp;{escape(self.text)}</s>'
         colour = self.colour if self.colour[0] == "#" else getattr(theme, self.colour)
         return f'<span style="color:{colour}">{self.mark}</span>&nbsp;{escape(self.text)}'
 
@@ -86,6 +95,10 @@ class Layer(ABC):
     def legend(self) -> Sequence[Entry]:
         """Return the legend entries for what was last drawn."""
         return ()
+
+    def show_curve(self, name: str, shown: bool) -> None:
+        """Show or hide the curve that an entry of the legend names, if it is of this layer."""
+        del name, shown
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the readout at a step.

@@ -43,7 +43,7 @@ class ParentCurveLayer(Layer):
         heights = []
         for curve, item in self._items.items():
             x, y = points_in_view(curve, self._model.parent_curves, view)
-            item.setData(x, y)
+            item.setData(view.along.places_of(x), y)
             heights.append(y)
         return heights
 

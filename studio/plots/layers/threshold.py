@@ -57,10 +57,10 @@ class ThresholdLayer(Layer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""
-        del reach
         threshold, evaluations = self._model.reward_threshold, self._model.evaluations
         row = evaluations.nearest(x)
-        if threshold is None or row is None:
+        steps = evaluations.column("env_steps")
+        if threshold is None or row is None or not steps[0] - reach <= x <= steps[-1] + reach:
             return ()
         success = float(evaluations.column("success")[row])
         if math.isnan(success):

@@ -31,8 +31,7 @@ class TickLayer(Layer):
 
     def draw(self, view: View) -> Sequence[Numbers]:
         """Mark the steps; the y axis takes no notice of them."""
-        del view
-        steps = self.steps()
+        steps = [float(view.along.places_of(step)) for step in self.steps()]
         if self._ticks.xvals != steps:
             self._ticks.setXVals(steps)
         return ()

@@ -196,7 +196,7 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
 def test_closing_asks_what_becomes_of_a_group(
     qtbot, window, find, played, monkeypatch, answer: str, commands: list[str]
 ) -> None:
-    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda parent: answer)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda _parent, **_more: answer)
     fill_in(find, "Pendulum-v1", 200, "2")
     window.start_training()
     window.close()

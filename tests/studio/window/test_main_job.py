@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QMessageBox
 
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.protocol import events
 from tests.studio.plots.layers import layer_of
+
+ASKED = "studio.window.main_window.ask_what_to_do"
 
 
 class Listener:
@@ -178,11 +179,11 @@ def test_closing_while_training_asks_once_saves_and_closes(qtbot, window, find, 
     listener = start_pendulum(qtbot, window, find)
     asked = []
 
-    def answer(*_args):
+    def answer(*_args, **_more):
         asked.append(True)
-        return QMessageBox.StandardButton.Yes
+        return "stop"
 
-    monkeypatch.setattr(QMessageBox, "question", answer)
+    monkeypatch.setattr(ASKED, answer)
     with qtbot.waitSignal(window.closed, timeout=20_000):
         window.close()
         window.close()
@@ -193,7 +194,7 @@ def test_closing_while_training_asks_once_saves_and_closes(qtbot, window, find, 
 
 def test_answering_no_keeps_the_run_and_the_window(qtbot, window, find, monkeypatch):
     listener = start_pendulum(qtbot, window, find)
-    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.No)
+    monkeypatch.setattr(ASKED, lambda *_args, **_more: "cancel")
     window.close()
     before = listener.all(events.Progress)[-1].env_steps
     qtbot.waitUntil(lambda: listener.all(events.Progress)[-1].env_steps > before, timeout=10_000)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from studio.plots.export import with_suffix
 from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
-from tests.studio.window.test_main_job import Listener, click, start_pendulum
+from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 
 
 def type_over(qtbot, box, text: str) -> None:
@@ -76,19 +76,19 @@ def test_a_run_that_ends_while_closing_is_asked_about_closes_the_window_now(
 ):
     start_pendulum(qtbot, window, find)
 
-    def end_meanwhile(*_args):
+    def end_meanwhile(*_args, **_more):
         window.controller.stop()
         qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=20_000)
-        return QMessageBox.StandardButton.Yes
+        return "stop"
 
-    monkeypatch.setattr(QMessageBox, "question", end_meanwhile)
+    monkeypatch.setattr(ASKED, end_meanwhile)
     with qtbot.waitSignal(window.closed, timeout=20_000):
         window.close()
 
 
 def test_leaving_saves_the_run_and_closes_without_a_question(qtbot, window, find, monkeypatch):
     listener = start_pendulum(qtbot, window, find)
-    monkeypatch.setattr(QMessageBox, "question", lambda *_: pytest.fail("it asked"))
+    monkeypatch.setattr(ASKED, lambda *_args, **_more: pytest.fail("it asked"))
     with qtbot.waitSignal(window.closed, timeout=20_000):
         window.save_and_close()
     assert listener.said[-1].last_checkpoint.exists()

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QSettings, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
-from studio.session.controller import SessionState
+from studio.session.controller import RunController, SessionState
 from studio.theme.theme import Theme, load_theme
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS, PanelContext, PanelSpec
@@ -100,15 +100,19 @@ def test_a_panel_is_made_from_the_parts_of_its_window(build, tmp_path) -> None:
     assert context.runs_dir == tmp_path / "runs"
 
 
-def test_a_panel_hears_of_themes_runs_and_the_end(build) -> None:
+def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
     window = build(HEALTH)
     panel = window.panels.get(Health)
     window.switch_theme()
     assert panel.themes == ["light", "dark"]
     assert panel.busy == [False]
-    window.controller.state_changed.emit(SessionState.STARTING)
+    # A run of another process, which is only followed, leaves the panels free.
+    window.controller.state_changed.emit(SessionState.RUNNING)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunController, "busy", property(lambda _: True))
+        window.controller.state_changed.emit(SessionState.STARTING)
     window.controller.state_changed.emit(SessionState.IDLE)
-    assert panel.busy == [False, True, False]
+    assert panel.busy == [False, False, True, False]
     assert panel.shutdowns == 0
     window.close()
     assert panel.shutdowns == 1

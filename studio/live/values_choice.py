@@ -1,0 +1,40 @@
+"""Which live settings of an opened run to show: its first or its last."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
+
+from studio.widgets.controls import describe
+from td3core.config import Tunables
+
+
+class ValuesChoice(QWidget):
+    """Hidden unless a run was opened whose live settings were changed while it learned."""
+
+    chosen = Signal(object)
+    """The :class:`Tunables` to show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[str, Tunables] = {}
+        self._buttons: dict[str, QRadioButton] = {}
+        group, layout = QButtonGroup(self), QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for name, text, tip in (
+            ("first", "First values", "The live settings that the run was started with"),
+            ("last", "Last values", "The live settings after all changes made while it learned"),
+        ):
+            button = QRadioButton(text)
+            describe(button, f"live_{name}_values", text, tip)
+            button.clicked.connect(lambda _=False, name=name: self.chosen.emit(self._values[name]))
+            group.addButton(button)
+            layout.addWidget(button)
+            self._buttons[name] = button
+        layout.addStretch(1)
+        self.hide()
+
+    def offer(self, first: Tunables | None, last: Tunables) -> None:
+        """Offer both, the last being shown; nothing if they are the same."""
+        self._values = {"first": first or last, "last": last}
+        self._buttons["last"].setChecked(True)
+        self.setVisible(first is not None and first != last)

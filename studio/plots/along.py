@@ -1,0 +1,74 @@
+"""What runs along the x axis of a run's plots: steps, episodes or time."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from studio.formatting import format_duration
+from studio.session.curves import RunCurves
+from studio.session.model import RunModel
+from studio.session.series import Numbers
+from td3core.analysis.results import XAxis
+
+AXES: tuple[tuple[str, XAxis], ...] = (
+    ("Steps", "steps"),
+    ("Episodes", "episodes"),
+    ("Wall time (s)", "time"),
+)
+"""Choices of the x axis, each with its name on screen."""
+LABELS: dict[XAxis, str] = {
+    "steps": "environment steps",
+    "episodes": "episodes",
+    "time": "wall time (s)",
+}
+
+
+def heading_at(axis: XAxis, x: float) -> str:
+    """Return a place on the x axis as the readout names it."""
+    if axis == "time":
+        return format_duration(x)
+    return f"{'step' if axis == 'steps' else 'episode'} {x:,.0f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMap:
+    """Turns steps of a run into places on the x axis and back."""
+
+    axis: XAxis = "steps"
+    steps: Numbers = field(default_factory=lambda: np.zeros(1))
+    """Steps whose places are known, rising, shape (n,)."""
+    places: Numbers = field(default_factory=lambda: np.zeros(1))
+    """Their places, rising, shape (n,)."""
+
+    def places_of(self, steps: Any) -> Any:
+        """Return the places of steps; beyond the known ones, that of the nearest."""
+        return steps if self.axis == "steps" else np.interp(steps, self.steps, self.places)
+
+    def step_at(self, place: float) -> float:
+        """Return the step at a place."""
+        if self.axis == "steps":
+            return place
+        return float(np.interp(place, self.places, self.steps))
+
+
+BY_STEPS = StepMap()
+
+
+def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepMap:
+    """Return the map of a run, from the episodes and times recorded so far."""
+    if axis == "steps":
+        return BY_STEPS
+    if axis == "episodes":
+        series = curves.episodes
+        # Neighbouring rows of a long run are merged.
+        places = np.arange(1, len(series) + 1, dtype=np.float64) * series.rows_each
+    else:
+        series = curves.clock
+        places = series.column("wall_s")
+    steps = series.column("env_steps")
+    return StepMap(
+        axis=axis,
+        steps=np.concatenate(([0.0], steps)),
+        places=np.concatenate(([0.0], places)),
+    )

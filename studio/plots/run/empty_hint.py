@@ -1,0 +1,55 @@
+"""What stands in a plot without data: a sentence over a faint example."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from studio.theme.theme import Theme
+
+_FAINT = 0.3
+_LOWER_PART = 0.6
+"""Share of the height below the sentence."""
+_MARGIN = 12
+
+
+class EmptyHint(QWidget):
+    """Says what a plot will show. The curve behind it is drawn, not measured: it has no axes."""
+
+    def __init__(self, text: str, example: Sequence[float], theme: Theme, parent: QWidget) -> None:
+        """Take ``example``, heights of a typical curve from 0 to 1."""
+        super().__init__(parent)
+        self._example, self._theme = tuple(example), theme
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.label = QLabel(text)
+        self.label.setProperty("role", "muted")
+        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.label.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
+        layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignTop)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw the example in the lower half, below the sentence."""
+        if not self._example:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.on_panel(QColor(self._theme.curve_1), _FAINT), 2))
+        area = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        last = max(len(self._example) - 1, 1)
+        points = [
+            QPointF(
+                area.left() + area.width() * at / last,
+                area.bottom() - _LOWER_PART * area.height() * height,
+            )
+            for at, height in enumerate(self._example)
+        ]
+        painter.drawPolyline(QPolygonF(points))
+        painter.end()

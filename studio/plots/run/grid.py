@@ -1,0 +1,149 @@
+"""The plots of a run: one large, the others small below it."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from studio.plots.along import StepMap, map_of
+from studio.plots.card import PlotCard
+from studio.plots.catalogue import PLOTS, layers_of
+from studio.plots.grid import CurveGrid
+from studio.plots.layers.curves import CurveLayer
+from studio.plots.run.headline import Headline
+from studio.plots.view_controls import SmoothingSlider, make_axis_combo
+from studio.session.model import RunModel
+from studio.theme.theme import Theme
+from td3core.analysis.results import XAxis
+
+_LARGE, _SMALL = 62, 38
+"""Shares of the height."""
+
+
+class PlotGrid(CurveGrid):
+    """The plots of :data:`PLOTS`, of the run on show; a click on a title makes its plot large."""
+
+    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+        cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
+        self._model = model
+        self._large = PLOTS[0].name
+        self._axis: XAxis = "steps"
+        self._bar = self._make_bar(model)
+        super().__init__(cards, theme, parent)
+        for name, card in cards.items():
+            card.subject = self._subject
+            card.chosen.connect(lambda name=name: self.show_large(name))
+        model.curves_changed.connect(self.redraw_later)
+        model.run_started.connect(self.start_over)
+        model.run_opened.connect(self.start_over)
+        model.run_ended.connect(self.fit_closely)
+        self._show_smoothing()
+
+    def _make_bar(self, model: RunModel) -> QWidget:
+        bar = QWidget()
+        bar.setObjectName("card")
+        bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._combo = make_axis_combo("plots_x_combo")
+        self._combo.activated.connect(self._on_axis)
+        self._smoothing = SmoothingSlider("plots_smoothing")
+        self._smoothing.changed.connect(self._on_smoothing)
+        text = QLabel("x")
+        text.setProperty("role", "muted")
+        text.setBuddy(self._combo)
+        row = QHBoxLayout()
+        row.setContentsMargins(10, 0, 10, 6)
+        row.setSpacing(6)
+        row.addWidget(text)
+        row.addWidget(self._combo)
+        row.addSpacing(8)
+        row.addWidget(self._smoothing, 1)
+        row.addStretch(1)
+        layout = QVBoxLayout(bar)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(Headline(model))
+        layout.addLayout(row)
+        return bar
+
+    # The large plot -----------------------------------------------------------------------------
+
+    @property
+    def large(self) -> str:
+        """Name of the large plot."""
+        return self._large
+
+    def show_large(self, name: str) -> None:
+        """Show this plot large, and the one that was large in its place."""
+        if name == self._large or name not in self._cards:
+            return
+        self._large = name
+        self.arrange()
+        self._show_smoothing()
+        self.redraw_later()
+
+    def arrange(self) -> None:
+        """Place the large plot above the others."""
+        small = [name for name in self._cards if name != self._large]
+        self._layout.addWidget(self._bar, 0, 0, 1, len(small))
+        self._layout.addWidget(self._cards[self._large], 1, 0, 1, len(small))
+        for column, name in enumerate(small):
+            self._layout.addWidget(self._cards[name], 2, column)
+            self._layout.setColumnStretch(column, 1)
+        self._layout.setRowStretch(1, _LARGE)
+        self._layout.setRowStretch(2, _SMALL)
+        for name, card in self._cards.items():
+            card.set_small(name != self._large and name != self.maximised)
+
+    def show_only(self, name: str) -> None:
+        """Leave the bar in place, and let a plot of the lower row have the whole height."""
+        small = bool(name) and name != self._large
+        self._layout.setRowStretch(1, 0 if small else _LARGE)
+        for column in range(len(self._cards) - 1):
+            self._layout.setColumnStretch(column, 1)
+        if small:
+            self._layout.addWidget(self._cards[name], 2, 0, 1, len(self._cards) - 1)
+            self._cards[name].set_small(False)
+        elif not name:
+            self.arrange()
+
+    # How the curves are seen --------------------------------------------------------------------
+
+    def step_map(self) -> StepMap:
+        """Return where steps stand on the x axis that the user has chosen."""
+        return map_of(self._model, self._axis)
+
+    def length(self) -> float:
+        """Return the length of the run; 0 without one."""
+        config = self._model.config
+        # How many episodes or seconds a run will take is not known before its end.
+        return config.steps if config and self._axis == "steps" else 0
+
+    @Slot(int)
+    def _on_axis(self, _: int) -> None:
+        if self._combo.currentData() != self._axis:
+            self._axis = self._combo.currentData()
+            self.start_over()
+
+    @Slot(int)
+    def _on_smoothing(self, count: int) -> None:
+        layer = self._curves()
+        if self._of_episodes():
+            layer.episodes = count
+        else:
+            layer.smoothing = count
+        self._cards[self._large].reset_heights()
+        self.redraw_later()
+
+    def _show_smoothing(self) -> None:
+        layer = self._curves()
+        self._smoothing.show_value(layer.episodes if self._of_episodes() else layer.smoothing)
+
+    def _of_episodes(self) -> bool:
+        return self._large == PLOTS[0].name
+
+    def _curves(self) -> CurveLayer:
+        return next(
+            layer for layer in self._cards[self._large].layers if isinstance(layer, CurveLayer)
+        )
+
+    def _subject(self) -> str:
+        config = self._model.config
+        return f"{config.env} · {self._model.title}" if config else ""

@@ -1,0 +1,66 @@
+"""The numbers above the plots: last and best evaluation, speed and time left."""
+
+import numpy as np
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from studio.formatting import format_duration, format_return
+from studio.session.model import RunModel
+
+_NONE = "–"
+
+
+class Headline(QWidget):
+    """Four numbers, each at a fixed place."""
+
+    def __init__(self, model: RunModel) -> None:
+        super().__init__()
+        self.setObjectName("headline")
+        self._model = model
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(10, 6, 10, 2)
+        layout.setSpacing(8)
+        self._values: dict[str, QLabel] = {}
+        for name, about in (
+            ("last", "Last evaluation"),
+            ("best", "Best evaluation"),
+            ("speed", "Steps/s"),
+            ("left", "Time left"),
+        ):
+            layout.addWidget(self._make_cell(name, about), 1)
+        for changed in (model.status_changed, model.curves_changed, model.run_ended):
+            changed.connect(self.refresh)
+        self.refresh()
+
+    def _make_cell(self, name: str, about: str) -> QWidget:
+        cell, value, caption = QWidget(), QLabel(_NONE), QLabel(about)
+        value.setObjectName(f"headline_{name}")
+        value.setAccessibleName(about)
+        value.setProperty("role", "figure")
+        caption.setProperty("role", "caption")
+        for label in (value, caption):
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        layout = QVBoxLayout(cell)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(value)
+        layout.addWidget(caption)
+        self._values[name] = value
+        return cell
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the numbers of the run on show."""
+        model, means = self._model, self._model.evaluations.column("mean")
+        means = means[np.isfinite(means)]
+        now, running = model.progress, model.in_progress
+        left = model.seconds_left if running else None
+        texts = {
+            "last": format_return(float(means[-1])) if len(means) else "",
+            "best": format_return(float(means.max())) if len(means) else "",
+            "speed": f"{now.steps_per_s:,.0f}" if now is not None and running else "",
+            "left": format_duration(left) if left is not None else "",
+        }
+        for name, text in texts.items():
+            self._values[name].setText(text or _NONE)

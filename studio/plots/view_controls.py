@@ -1,0 +1,64 @@
+"""Choice of the x axis and of the smoothing, the same for one run and for a comparison."""
+
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QWidget
+
+from studio.plots.along import AXES
+from studio.widgets.controls import describe
+
+_SETTLED_MS = 150
+_MOST_SMOOTHED = 100
+_SMOOTHING = "Each value becomes the mean of so many last values; 1 changes nothing"
+
+
+def make_axis_combo(name: str) -> QComboBox:
+    """Return the list of what may run along the x axis."""
+    combo = QComboBox()
+    describe(combo, name, "x axis", "What runs along the x axis")
+    for text, value in AXES:
+        combo.addItem(text, value)
+    return combo
+
+
+class SmoothingSlider(QWidget):
+    """A slider and the number it stands at."""
+
+    changed = Signal(int)
+    """The slider rests at a new value."""
+
+    def __init__(self, name: str, *, settle_ms: int = _SETTLED_MS) -> None:
+        """Take ``name``, the start of the object names of the parts."""
+        super().__init__()
+        self.slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
+        describe(self.slider, f"{name}_slider", "Smoothing", _SMOOTHING)
+        self.slider.setRange(1, _MOST_SMOOTHED)
+        self.slider.setMinimumWidth(60)
+        self.slider.setMaximumWidth(160)
+        self._count.setObjectName(f"{name}_label")
+        self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("000"))
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(settle_ms)
+        self._settled.timeout.connect(lambda: self.changed.emit(self.slider.value()))
+        self.slider.valueChanged.connect(self._on_moved)
+        text = QLabel("Smoothing")
+        text.setProperty("role", "muted")
+        text.setBuddy(self.slider)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(text)
+        layout.addWidget(self.slider, 1)
+        layout.addWidget(self._count)
+
+    def show_value(self, count: int) -> None:
+        """Show a value without a signal, unless the user is choosing one."""
+        if not self._settled.isActive() and not self.slider.isSliderDown():
+            with QSignalBlocker(self.slider):
+                self.slider.setValue(count)
+            self._count.setText(str(self.slider.value()))
+
+    @Slot(int)
+    def _on_moved(self, count: int) -> None:
+        self._count.setText(str(count))
+        self._settled.start()

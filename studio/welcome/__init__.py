@@ -1,0 +1,1 @@
+"""What the window offers before there is a run."""

@@ -1,0 +1,76 @@
+"""Remembers the forms and the run on show from one start of the window to the next."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal
+
+from studio.live.panel import LivePanel
+from studio.plots.run.grid import PlotGrid
+from studio.session.controller import RunController
+from studio.session.history import RunHistory, read_history
+from studio.session.model import RunModel
+from studio.setup.panel import SetupPanel
+from studio.tasks.background_reader import BackgroundReader
+from td3core.config import make_settings, to_dict
+from td3core.errors import RequestError
+
+
+class SessionMemory(QObject):
+    """Reads and writes the settings of the application; a run is read in the background."""
+
+    opened = Signal(object)
+    """The run that was on show when the window was closed."""
+
+    def __init__(
+        self,
+        settings: QSettings,
+        setup: SetupPanel,
+        live: LivePanel,
+        plots: PlotGrid,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._settings, self._setup, self._live, self._plots = settings, setup, live, plots
+        # What cannot be read any more is not worth a message: nobody asked for it.
+        self._reader = BackgroundReader("reopen-run", self)
+
+    def restore_forms(self) -> None:
+        """Show the settings of the last session, as far as this version still allows them."""
+        self._plots.show_large(str(self._settings.value("large_plot", "")))
+        try:
+            values = json.loads(str(self._settings.value("forms", "{}")))
+            config, tunables = make_settings(values)
+        except (ValueError, TypeError, AttributeError, RequestError):
+            return
+        self._setup.show_settings(config)
+        self._live.show_tunables(tunables)
+        self._live.forget_edits()
+
+    def reopen_run(self, model: RunModel, controller: RunController) -> None:
+        """Show the run of the last session again, unless another one is on show by then."""
+        path = Path(str(self._settings.value("open_run", "")))
+
+        def take(history: RunHistory) -> None:
+            if model.run is None and not controller.busy and not history.live:
+                self.opened.emit(history)
+                # The forms are as the user left them, not as the run began.
+                self.restore_forms()
+
+        if path.is_absolute():
+            self._reader.read(partial(read_history, path), take)
+
+    def save(self, run: Path | None) -> None:
+        """Store the forms, if they are valid, and the run on show."""
+        self._settings.setValue("open_run", str(run.absolute()) if run else "")
+        self._settings.setValue("large_plot", self._plots.large)
+        try:
+            config, tunables = self._setup.settings(self._live.tunables())
+        except RequestError:
+            return
+        self._settings.setValue("forms", json.dumps(to_dict(config) | to_dict(tunables)))
+
+    def stop(self) -> None:
+        """Stop reading."""
+        self._reader.stop()

@@ -1,0 +1,80 @@
+"""The list of keys and of what the mouse does."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QDialogButtonBox,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+_SIZE = (460, 560)
+_ELSEWHERE = (
+    (
+        "In the plots",
+        (
+            ("Wheel", "Zoom along x"),
+            ("Ctrl+wheel", "Zoom along y"),
+            ("Drag", "Move"),
+            ("Double click", "Show everything again"),
+            ("Click on a title", "Show this plot large"),
+            ("Click in a legend", "Hide or show a curve"),
+            ("Esc", "Show all plots again"),
+        ),
+    ),
+    (
+        "In the list of runs",
+        (
+            ("Enter", "Open the run chosen"),
+            ("F2", "Rename it"),
+            ("Del", "Move it to the trash"),
+        ),
+    ),
+    (
+        "In forms",
+        (
+            ("Tab, Shift+Tab", "Next and previous field"),
+            ("Up, Down", "Change a number by one step"),
+            ("Space", "Press the button that has the focus"),
+        ),
+    ),
+)
+
+
+class ShortcutsDialog(QDialog):
+    """Every key of the window."""
+
+    def __init__(self, keys: Sequence[tuple[str, str]], parent: QWidget) -> None:
+        """Take ``keys``, those of the window with what each of them does."""
+        super().__init__(parent)
+        self.setObjectName("shortcuts_dialog")
+        self.setWindowTitle("Keyboard shortcuts")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(*_SIZE)
+        self.table = QTreeWidget()
+        self.table.setObjectName("shortcuts_table")
+        self.table.setAccessibleName("Keyboard shortcuts")
+        self.table.setHeaderHidden(True)
+        self.table.setColumnCount(2)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.table.setRootIsDecorated(False)
+        for heading, rows in (("Everywhere", tuple(keys)), *_ELSEWHERE):
+            group = QTreeWidgetItem(self.table, [heading])
+            group.setFirstColumnSpanned(True)
+            font = group.font(0)
+            font.setBold(True)
+            group.setFont(0, font)
+            for row in rows:
+                QTreeWidgetItem(group, row)
+        self.table.expandAll()
+        self.table.resizeColumnToContents(0)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(buttons)

@@ -1,0 +1,91 @@
+"""What Train and Train next do: read the form, ask what must be asked, and start or queue a run."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QWidget
+
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.queue_file import QueuedRun
+from studio.live.panel import LivePanel
+from studio.setup.panel import SetupPanel
+from studio.widgets.messages import Banner, ask
+from studio.window.many_runs import ManyRuns
+from td3core.config import RunConfig
+from td3core.config.consent import Consent, LocatedModule
+from td3core.errors import RequestError
+
+
+class StartRequest(QObject):
+    """Starts or queues what the forms describe, or shows why that is not possible."""
+
+    def __init__(
+        self,
+        setup: SetupPanel,
+        live: LivePanel,
+        many: ManyRuns,
+        consent: CodeConsent,
+        banner: Banner,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._setup, self._live, self._many = setup, live, many
+        self._consent, self._banner, self._window = consent, banner, window
+
+    @Slot()
+    def start(self) -> None:
+        """Start a run with the current settings."""
+        run = self._run_in_setup()
+        if run is not None:
+            self._obtain_consent(run, self._start)
+
+    @Slot()
+    def queue(self) -> None:
+        """Let a run with the current settings wait for the end of the present one."""
+        run = self._run_in_setup()
+        if run is not None:
+            self._obtain_consent(run, self._many.add)
+
+    def _start(self, run: QueuedRun) -> None:
+        self._setup.origin.forget()
+        self._many.start(run)
+
+    def _run_in_setup(self) -> QueuedRun | None:
+        """Return what the form describes; None if a value is refused or the user declines."""
+        try:
+            config, tunables = self._setup.settings(self._live.tunables())
+            seeds = self._setup.seeds.read()
+        except RequestError as problem:
+            self._banner.show_message("error", self._setup.point_out(str(problem)))
+            return None
+        self._banner.hide()
+        if config.steps <= config.learning_starts and not self._confirm_no_learning(config):
+            self._setup.focus_steps()
+            return None
+        if len(seeds) == 1:
+            return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
+        return QueuedRun(config=config, tunables=tunables, seeds=seeds)
+
+    def _confirm_no_learning(self, config: RunConfig) -> bool:
+        return ask(
+            self._window,
+            "warm_up_question",
+            "This run would only collect random steps",
+            f"It ends after {config.steps:,} steps, and learning starts after"
+            f" {config.learning_starts:,}. Choose more steps, or fewer warm-up steps under"
+            " Advanced, for a run that learns.",
+            accept="Train anyway",
+        )
+
+    def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
+        typed = self._setup.environment.is_typed(run.config.choice)
+
+        def go_on(_: Consent) -> None:
+            then(run)
+
+        self._consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        text = f"Nothing was started: the code in {module.path} was not allowed to run."
+        self._banner.show_message("error", text)

@@ -1,0 +1,178 @@
+"""The plots in the hands of a user: zoom, fit, legend, maximise, x axis, smoothing, pictures."""
+
+import math
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QImage, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from studio.plots.layers.curves import CurveLayer
+from studio.session.curves import RunCurves
+from studio.session.record import RunRecord
+from td3core.config import make_settings
+from tests.studio.fake_runs import make_run, open_record
+
+
+@pytest.fixture
+def curves() -> RunCurves:
+    """A run of 1,000 steps that learns from step 300 on; every episode has 100 steps."""
+    made = RunCurves()
+    made.add_episodes([(step, step / 10, 100) for step in range(100, 1001, 100)])
+    nothing = [math.nan] * 3
+    made.add_training([(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)])
+    made.add_times([(step, step / 50) for step in range(100, 1001, 100)])
+    return made
+
+
+@pytest.fixture
+def plots(qtbot, window, curves):
+    config, _ = make_settings({"env": "Pendulum-v1", "steps": 1000})
+    open_record(window, config=config, name="my run", curves=curves)
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=10_000)
+    return window.plots
+
+
+def ranges(card) -> tuple[list[float], list[float]]:
+    x, y = card.plot.getViewBox().viewRange()
+    return list(x), list(y)
+
+
+def turn_wheel(card, keys: Qt.KeyboardModifier) -> None:
+    middle = QPointF(card.plot.viewport().rect().center())
+    wheel = QWheelEvent(
+        middle,
+        QPointF(card.plot.viewport().mapToGlobal(middle.toPoint())),
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        keys,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(card.plot.viewport(), wheel)
+
+
+def test_the_wheel_zooms_x_and_with_ctrl_y_and_a_double_click_fits(qtbot, plots) -> None:
+    card = plots.card("plot_return")
+    fitted = ranges(card)
+    turn_wheel(card, Qt.KeyboardModifier.NoModifier)
+    x, y = ranges(card)
+    assert x[1] - x[0] < fitted[0][1] - fitted[0][0]
+    assert y == fitted[1]
+    # All plots show the same part.
+    assert ranges(plots.card("plot_q"))[0] == x
+    turn_wheel(card, Qt.KeyboardModifier.ControlModifier)
+    assert ranges(card)[0] == x
+    assert ranges(card)[1][1] - ranges(card)[1][0] < y[1] - y[0]
+    middle = card.plot.viewport().rect().center()
+    QTest.mouseClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    QTest.mouseDClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    QTest.mouseRelease(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    qtbot.waitUntil(lambda: ranges(card) == fitted, timeout=10_000)
+
+
+def test_nothing_is_read_where_nothing_was_learnt(plots) -> None:
+    shown, learnt = plots.card("plot_return"), plots.card("plot_q")
+    shown.hovered.emit(QPointF(200.0, 0.0))
+    assert "episode 20" in shown.readout
+    assert learnt.readout == ""
+    shown.hovered.emit(QPointF(600.0, 0.0))
+    assert "target 3" in learnt.readout
+    QApplication.sendEvent(shown.plot.viewport(), QEvent(QEvent.Type.Leave))
+    assert (shown.readout, learnt.readout) == ("", "")
+
+
+def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots) -> None:
+    card = plots.card("plot_q")
+    card._legend.linkActivated.emit("target")
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    (hidden,) = [entry for entry in layer.legend() if entry.hidden]
+    assert hidden.text == "target"
+    card.hovered.emit(QPointF(600.0, 0.0))
+    assert "target" not in card.readout
+    assert "Q₁" in card.readout
+    card._legend.linkActivated.emit("target")
+    assert not any(entry.hidden for entry in layer.legend())
+
+
+def test_a_plot_fills_the_middle_until_escape(qtbot, plots, find) -> None:
+    find("plot_q_maximise").click()
+    assert [name for name in ("plot_return", "plot_q") if not plots.card(name).isHidden()] == [
+        "plot_q"
+    ]
+    qtbot.keyClick(plots, Qt.Key.Key_Escape)
+    assert plots.maximised == ""
+    assert not plots.card("plot_return").isHidden()
+    assert not find("plot_q_maximise").isChecked()
+
+
+def test_a_click_on_a_title_makes_that_plot_large(qtbot, plots, find) -> None:
+    find("plot_q_title").click()
+    assert plots.large == "plot_q"
+    qtbot.waitUntil(
+        lambda: plots.card("plot_q").height() > plots.card("plot_return").height(), timeout=10_000
+    )
+    assert plots.card("plot_q").plot.getAxis("bottom").label.isVisible()
+    assert not plots.card("plot_return").plot.getAxis("bottom").label.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("axis", "end", "heading"), [("episodes", 10.0, "episode 6"), ("time", 20.0, "12 s")]
+)
+def test_the_curves_stand_along_episodes_or_time(
+    qtbot, plots, find, axis: str, end: float, heading: str
+) -> None:
+    combo = find("plots_x_combo")
+    combo.setCurrentIndex(combo.findData(axis))
+    combo.activated.emit(combo.currentIndex())
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    card = plots.card("plot_return")
+    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    item = next(iter(layer._items.values()))
+    assert item.getOriginalDataset()[0][-1] == end
+    card.hovered.emit(QPointF(0.6 * end, 0.0))
+    assert card.readout.startswith(heading)
+    assert "episode 60" in card.readout
+
+
+def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
+    slider = find("plots_smoothing_slider")
+    assert slider.value() == 20
+    slider.setValue(2)
+    card = plots.card("plot_return")
+    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
+    card.hovered.emit(QPointF(1000.0, 0.0))
+    assert "mean of 2 95" in card.readout
+    find("plot_q_title").click()
+    assert slider.value() == 1
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_a_picture_names_the_run_its_curves_and_its_axes(plots, tmp_path, kind: str) -> None:
+    path = tmp_path / f"q.{kind}"
+    # A small plot: on screen its axes have no names.
+    plots.card("plot_q").export(path)
+    if kind == "png":
+        card = plots.card("plot_q")
+        picture = QImage(str(path))
+        assert picture.height() > 2 * card.plot.height()
+        caption = picture.copy(0, 0, picture.width(), picture.height() - 2 * card.plot.height())
+        pixels = np.frombuffer(caption.constBits(), np.uint8)
+        assert len(np.unique(pixels)) > 10
+        return
+    text = path.read_text("utf-8")
+    for wanted in ("Q values · Pendulum-v1 · my run", "target", "environment steps"):
+        assert wanted in text
+    assert not plots.card("plot_q").plot.getAxis("bottom").label.isVisible()
+
+
+def test_a_run_read_from_disk_has_its_times(runs_dir) -> None:
+    from studio.session.history import read_history
+
+    record: RunRecord = read_history(make_run(runs_dir).path, lambda: False).record
+    assert list(record.curves.clock.rows()[-1]) == [1000.0, pytest.approx(1000 / 150, abs=1e-3)]

@@ -1,0 +1,252 @@
+"""Every control keeps its promise: questions, status, memory, keys."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QSettings, QSize, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from studio.app import build_window
+from studio.live.panel import LivePanel
+from studio.run_browser.columns import Column
+from studio.session.controller import SessionState
+from studio.session.history import read_history
+from studio.widgets import messages
+from studio.window import docks, start_request
+from td3core.protocol import events
+from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import read_again
+
+
+def press(monkeypatch, name: str) -> list[QMessageBox]:
+    """Answer the next question with the button of this name; return the questions asked."""
+    asked: list[QMessageBox] = []
+
+    def answer(box: QMessageBox) -> int:
+        asked.append(box)
+        next(each for each in box.buttons() if each.objectName() == name).click()
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", answer)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["warm_up_question_cancel", "warm_up_question_accept"])
+def test_a_run_that_would_never_learn_is_asked_about(window, find, monkeypatch, name: str) -> None:
+    monkeypatch.setattr(start_request, "ask", messages.ask)
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("field_learning_starts").setValue(500)
+    find("steps_spin").setValue(501)
+    window.start_training()
+    assert len(started) == 1
+    asked = press(monkeypatch, name)
+    find("steps_spin").setValue(500)
+    window.start_training()
+    assert len(asked) == 1
+    assert asked[0].defaultButton().objectName() == "warm_up_question_cancel"
+    assert len(started) == (2 if name.endswith("accept") else 1)
+
+
+def test_no_button_moves_when_another_changes_its_text(window, find) -> None:
+    def places():
+        QApplication.processEvents()
+        return [find(f"{name}_button").geometry() for name in ("stop", "save", "runs", "help")]
+
+    before = places()
+    window.toolbar.show_state(SessionState.PAUSED)
+    window.switch_theme()
+    assert find("pause_button").text() == "Continue"
+    assert places() == before
+
+
+def test_what_is_disabled_says_why(window, find) -> None:
+    for name in ("pause", "stop", "save", "resume"):
+        assert not find(f"{name}_button").isEnabled()
+        assert "Not now: no run" in find(f"{name}_button").toolTip()
+    window.toolbar.show_state(SessionState.RUNNING)
+    assert "Not now: a run is training" in find("train_button").toolTip()
+    assert "Not now" not in find("stop_button").toolTip()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_keyboard_focus_can_be_seen(qtbot, window, find, theme: str) -> None:
+    if window.theme.name != theme:
+        window.switch_theme()
+    accent = QColor(window.theme.accent).name()
+    for name in ("runs_button", "slider_tau", "undo_button", "plot_return_title"):
+        widget = find(name)
+        widget.setEnabled(True)
+
+        def edge(widget=widget) -> set[str]:
+            seen = widget.grab().toImage()
+            return {seen.pixelColor(seen.width() // 2, y).name() for y in (0, 1)}
+
+        window.setFocus()
+        assert accent not in edge()
+        widget.setFocus()
+        window.activateWindow()
+        qtbot.waitUntil(lambda widget=widget, edge=edge: accent in edge(), timeout=5_000)
+
+
+def test_entering_the_environment_selects_its_name(qtbot, window, find) -> None:
+    editor = find("env_combo").lineEdit()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=5_000)
+    qtbot.mouseClick(editor, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: editor.selectedText() == editor.text(), timeout=5_000)
+
+
+def test_what_was_undone_can_be_redone(qtbot) -> None:
+    panel = LivePanel(lambda _: None)
+    qtbot.addWidget(panel)
+    panel._rows["tau"]._control.editor.setValue(0.02)
+    panel.undo()
+    assert panel.tunables().tau == 0.005
+    panel.redo()
+    assert panel.tunables().tau == 0.02
+    assert panel.can_undo
+    panel.undo()
+    panel._rows["gamma"]._control.editor.setValue(0.9)
+    panel.redo()
+    assert panel.tunables().tau == 0.005
+
+
+def test_the_list_of_shortcuts_has_every_key_of_the_window(window) -> None:
+    window.toolbar.action("keys").trigger()
+    dialog = window.findChild(object, "shortcuts_dialog")
+    group = dialog.table.topLevelItem(0)
+    keys = {group.child(row).text(0) for row in range(group.childCount())}
+    assert {"Ctrl+T", "F1", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+/"} <= keys
+    dialog.close()
+
+
+def test_the_first_size_fits_the_screen(window) -> None:
+    room = window.screen().availableGeometry().size()
+    size = docks._first_size(window.screen())
+    assert size.width() <= room.width()
+    assert size.height() < room.height()
+    assert QSize(1280, 800).boundedTo(room).width() == size.width()
+
+
+def test_another_algorithm_keeps_the_steps(window, find) -> None:
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(7_777)
+    find("variant_combo").setCurrentText("DDPG")
+    assert find("steps_spin").value() == 7_777
+    assert not find("field_twin_critics").isChecked()
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    assert find("steps_spin").value() != 7_777
+
+
+def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_path) -> None:
+    run = make_run(tmp_path / "runs", name="kept")
+    window.many.open_run(run.path)
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(12_345)
+    find("spin_tau").setValue(0.03)
+    find("plot_q_title").click()
+    window.close()
+    again = build_window(tmp_path / "runs")
+    again.show()
+    qtbot.waitUntil(lambda: again.model.run == run.path, timeout=20_000)
+    config, tunables = again.setup.settings(again.live.tunables())
+    assert (config.env, config.steps, tunables.tau) == ("Pendulum-v1", 12_345, 0.03)
+    assert again.plots.large == "plot_q"
+    again.close()
+    again.deleteLater()
+
+
+def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, tmp_path) -> None:
+    run = make_run(tmp_path / "runs")
+    window.many.open_run(run.path)
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+    assert "finished" in find("status_state").text()
+    window.model.handle(events.Failed(message="There is no such environment.", details=""))
+    window.status.show_state(SessionState.IDLE)
+    assert "finished" in find("status_state").text()
+    assert window.banner.isVisible()
+    # A run that starts is not described by the numbers of the one on show.
+    window.status.show_state(SessionState.STARTING)
+    assert find("status_numbers").text() == ""
+
+
+def test_an_error_leaves_with_the_next_success(window, tmp_path) -> None:
+    window.banner.show_message("error", "It cannot be written.")
+    window.plots.card("plot_return").export(tmp_path / "plot.png")
+    assert not window.banner.isVisible()
+    window.banner.show_message("warning", "The disk is nearly full.")
+    window.plots.card("plot_return").export(tmp_path / "plot.png")
+    assert window.banner.isVisible()
+
+
+def test_the_log_follows_the_theme(window) -> None:
+    window.log.add("error", "It failed.")
+    before = window.theme.bad
+    assert before in window.log.document().toHtml()
+    window.switch_theme()
+    assert before not in window.log.document().toHtml()
+    assert window.theme.bad in window.log.document().toHtml()
+
+
+def test_the_first_click_on_best_puts_the_best_first(qtbot, browser, runs_dir) -> None:
+    worse = make_run(runs_dir, seed=1, reached=500)
+    better = make_run(runs_dir, seed=2, reached=1000)
+    read_again(qtbot, browser)
+    header = browser.view.header()
+    place = header.sectionViewportPosition(Column.BEST) + 10
+    qtbot.mouseClick(
+        header.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=header.viewport().rect().topLeft() + type(header.viewport().rect().topLeft())(place, 5),
+    )
+    first = browser.proxy.index(0, 0).data(Qt.ItemDataRole.UserRole)
+    assert (first.path, worse.path != better.path) == (better.path.absolute(), True)
+
+
+def test_the_settings_file_of_another_version_is_no_obstacle(qtbot, tmp_path) -> None:
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    settings.setValue("forms", '{"env": 3, "unknown": true}')
+    settings.setValue("open_run", "/nowhere")
+    settings.sync()
+    window = build_window(tmp_path / "runs")
+    assert window.setup.environment.env_id == "BipedalWalker-v3"
+    window.close()
+    window.deleteLater()
+
+
+def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatch) -> None:
+    started, watched = [], []
+    monkeypatch.setattr(window.many, "start", started.append)
+    window.replay.checkpoints.checkpoint_activated.connect(watched.append)
+    find("start_watch_button").click()
+    assert watched[0].name == "BipedalWalker-v3.safetensors"
+    find("start_train_button").click()
+    assert started[0].config.env == "Pendulum-v1"
+    find("start_runs_button").click()
+    assert window.docks.is_seen("runs")
+
+
+def test_an_opened_run_offers_its_first_and_its_last_live_values(
+    qtbot, window, find, runs_dir
+) -> None:
+    run = make_run(
+        runs_dir, preset="Pendulum-v1+DDPG", twin_critics=False, policy_noise=0.0, policy_delay=1
+    )
+    history = read_history(run.path, lambda: False)
+    progress = history.record.progress
+    history.record.progress = replace(progress, tunables=replace(progress.tunables, tau=0.5))
+    window.memory.opened.emit(history)
+    assert window.live.tunables().tau == 0.5
+    find("live_first_values").click()
+    assert window.live.tunables() == run.first_tunables
+    find("live_last_values").click()
+    assert window.live.tunables().tau == 0.5
+    # And it is called what it is.
+    assert "DDPG" in find("run_title").text()
+    assert "_ddpg_" in run.path.name
