@@ -14,6 +14,7 @@ from studio.replay.playback_controls import PlaybackControls
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
+from studio.replay.share.menu import ShareButton
 from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
@@ -83,6 +84,7 @@ class ReplayPane(QWidget):
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
         self.checkpoints.shutdown()
+        self.share.shutdown()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------
@@ -104,6 +106,7 @@ class ReplayPane(QWidget):
         describe(self.allow_button, "replay_allow_button", "Allow this code", tip)
         self.allow_button.hide()
         self.checkpoints = CheckpointPanel()
+        self.share = ShareButton(self._player, self._consent, self)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
@@ -114,6 +117,7 @@ class ReplayPane(QWidget):
             layout.addWidget(widget)
         for button in (self.allow_button, self.renderer_button):
             layout.addWidget(button)
+        layout.addWidget(self.share)
         layout.addWidget(self.checkpoints, 2)
 
     def _connect(self) -> None:

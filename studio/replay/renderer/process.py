@@ -121,6 +121,8 @@ class Renderer:
                 self._adjust(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
+            case protocol.Capture():
+                self._capture()
 
     def _adjust(self, command: protocol.Speed | protocol.Rate | protocol.Fit) -> None:
         match command:
@@ -219,6 +221,12 @@ class Renderer:
         )
         self._clock.note_drawn(began)
         self._picture_due, self._picture_sent = False, True
+
+    def _capture(self) -> None:
+        if self._episode is not None:
+            picture = self._episode.picture()
+            height, width, _ = picture.shape
+            self._send(protocol.Captured(width, height, picture.tobytes()))
 
     def _unload(self) -> None:
         self._close_episode()

@@ -69,11 +69,15 @@ class ReleaseSlot(NamedTuple):
     slot: int
 
 
+class Capture(NamedTuple):
+    """Send the picture on show in the environment's own size."""
+
+
 class Quit(NamedTuple):
     """End the process."""
 
 
-Command = Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlot | Quit
+Command = Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlot | Capture | Quit
 
 
 class Block(NamedTuple):
@@ -104,6 +108,14 @@ class Frame(NamedTuple):
     moment: RolloutStep
 
 
+class Captured(NamedTuple):
+    """The picture that was asked for: ``height`` rows of ``width`` RGB pixels."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+
 class Refused(NamedTuple):
     """The agent cannot be shown; no agent is loaded now. ``message`` is the reason."""
 
@@ -120,4 +132,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Refused | Crashed
+Reply = Block | Loaded | Frame | Captured | Refused | Crashed
