@@ -10,8 +10,8 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
 from studio.theme.theme import Theme
 
-_LABEL_PX = 42
-"""Room for a label of the x axis."""
+_BETWEEN_LABELS = 6
+"""Pixels between two labels of the x axis."""
 _MANY_DECADES = 12
 """With more decades than this, ticks between them would fill the plot."""
 
@@ -66,7 +66,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         spacing, values = levels[0]
         if not spacing or not math.isfinite(spacing * scale):
             return levels
-        every = max(1, math.ceil(_LABEL_PX / (spacing * scale)))
+        metrics = QFontMetricsF(self.style["tickFont"] or QFont())
+        widths = map(metrics.horizontalAdvance, self.tickStrings(values, 1.0, spacing))
+        needed = max(widths, default=0.0) + _BETWEEN_LABELS
+        every = max(1, math.ceil(needed / (spacing * scale)))
         kept = [value for value in values if round(value / spacing) % every == 0]
         return [(spacing * every, kept)] if every > 1 else levels
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
@@ -27,6 +27,8 @@ from studio.theme.theme import Theme
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
 _AXES = ("left", "bottom")
+_PICTURE = QSize(640, 360)
+"""Smallest size of an exported plot, without its caption."""
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
 """Pixels of the axes, and of the name of one."""
 _REACH_PX = 6
@@ -303,13 +305,16 @@ class PlotCard(QWidget):
     def _write_picture(self, path: Path) -> None:
         title = " · ".join(filter(None, (self._title, self.subject())))
         legend = [entry for layer in self.layers for entry in layer.legend()]
-        # A small plot has no names at its axes; its picture has.
+        size = self.plot.size()
+        # A small plot has no names at its axes and no room for them; its picture has.
         self._name_axes(shown=True)
+        self.plot.resize(size.expandedTo(_PICTURE))
         self.plot.getPlotItem().layout.activate()
         try:
             write_picture(self.plot, path, Caption(title=title, legend=legend, theme=self._theme))
         finally:
             self._name_axes(shown=not self._small)
+            self.plot.resize(size)
 
     def _heading(self, x: float) -> str:
         return heading_at(self.step_map.axis, x)

@@ -39,7 +39,7 @@ class Docks(QObject):
         ]
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
-        self._set_first_sizes()
+        self._setfirst_sizes()
 
     def _add(self, spec: PanelSpec, panel: QWidget) -> None:
         dock = QDockWidget(spec.title, self._window)
@@ -67,7 +67,7 @@ class Docks(QObject):
         ]
         return ColumnFit(self._window, dock, form, others)
 
-    def _set_first_sizes(self) -> None:
+    def _setfirst_sizes(self) -> None:
         for name, dock in self._docks.items():
             spec = self._specs[name]
             if dock is self._on_side(spec)[0]:
@@ -101,7 +101,7 @@ class Docks(QObject):
 
     def restore(self, settings: QSettings) -> None:
         """Restore the layout of the last session, if there was one."""
-        self._window.resize(_first_size(self._window.screen()))
+        self._window.resize(first_size(self._window.screen()))
         geometry, layout = settings.value("geometry"), settings.value("layout")
         if isinstance(geometry, QByteArray):
             self._window.restoreGeometry(geometry)
@@ -118,7 +118,7 @@ class Docks(QObject):
             fit.save(settings)
 
 
-def _first_size(screen: QScreen) -> QSize:
+def first_size(screen: QScreen) -> QSize:
     """Return the usual size, or what the screen has room for with the window's frame."""
     room = screen.availableGeometry().size() - QSize(0, _TITLE_BAR)
     return QSize(*_SIZE).boundedTo(room)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from studio.app import build_window
 from studio.live.panel import LivePanel
@@ -102,14 +102,14 @@ def test_entering_the_environment_selects_its_name(qtbot, window, find) -> None:
 def test_what_was_undone_can_be_redone(qtbot) -> None:
     panel = LivePanel(lambda _: None)
     qtbot.addWidget(panel)
-    panel._rows["tau"]._control.editor.setValue(0.02)
+    panel.findChild(QWidget, "spin_tau").setValue(0.02)
     panel.undo()
     assert panel.tunables().tau == 0.005
     panel.redo()
     assert panel.tunables().tau == 0.02
     assert panel.can_undo
     panel.undo()
-    panel._rows["gamma"]._control.editor.setValue(0.9)
+    panel.findChild(QWidget, "spin_gamma").setValue(0.9)
     panel.redo()
     assert panel.tunables().tau == 0.005
 
@@ -125,7 +125,7 @@ def test_the_list_of_shortcuts_has_every_key_of_the_window(window) -> None:
 
 def test_the_first_size_fits_the_screen(window) -> None:
     room = window.screen().availableGeometry().size()
-    size = docks._first_size(window.screen())
+    size = docks.first_size(window.screen())
     assert size.width() <= room.width()
     assert size.height() < room.height()
     assert QSize(1280, 800).boundedTo(room).width() == size.width()
