@@ -211,13 +211,16 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_picture(self, picture: Picture) -> None:
-        self.view.show_image(picture.image)
+        if not picture.image.isNull():
+            self.view.show_image(picture.image)
         self.caption.show_picture(picture)
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
         self.checkpoints.select(loaded.path)
         self.caption.show_agent(loaded)
+        if loaded.no_picture:
+            self.view.show_text(loaded.no_picture)
         self.show_message("")
 
     @Slot()

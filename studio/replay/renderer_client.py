@@ -26,9 +26,14 @@ class Picture:
     """One rendered step of an episode; the image owns its pixels."""
 
     image: QImage
+    """Null where the environment cannot render."""
     episode: int
     """Counted from 0."""
     moment: RolloutStep
+    serial: int = 0
+    """Of the episode (see :class:`~studio.replay.renderer.protocol.Frame`)."""
+    data: protocol.StepData | None = None
+    """The numbers of the step, while the player measures them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +126,11 @@ class Reader(QThread):
                 self._ring.attach(name)
             case protocol.Frame():
                 picture = Picture(
-                    image=self._image(reply), episode=reply.episode, moment=reply.moment
+                    image=QImage() if reply.slot < 0 else self._image(reply),
+                    episode=reply.episode,
+                    moment=reply.moment,
+                    serial=reply.serial,
+                    data=reply.data,
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
+from studio.replay.renderer.measurement import facts_of, last_of, sweep, without_last
 from studio.replay.renderer.scaling import fitted
 from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
 from td3core.envs.rendering import prepare_rendering
@@ -62,6 +63,10 @@ class Renderer:
         self._steps_wanted = 0
         self._picture_due = False
         self._picture_sent = False
+        self._measuring = False
+        self._measured = 0
+        self._serial = 0
+        self._no_picture = ""
 
     def serve(self) -> None:
         """Execute commands and play."""
@@ -121,6 +126,45 @@ class Renderer:
                 self._adjust(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
+            case protocol.Measure() | protocol.Sweep():
+                self._inspect(command)
+
+    def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
+        match command:
+            case protocol.Measure(on=on):
+                self._measuring, self._measured = on, 0
+                self._send_steps(self._unsent_steps())
+            case protocol.Sweep():
+                self._sweep(command)
+
+    def _sweep(self, wanted: protocol.Sweep) -> None:
+        agent = self._agent
+        # The agent may have been replaced since the window has asked.
+        if agent is None or agent.critic is None or len(wanted.obs) != agent.header.env.obs_dim:
+            return
+        swept = sweep(agent.critic, wanted.obs, wanted.action, wanted.dimension)
+        self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
+
+    def _unsent_steps(self) -> protocol.Steps | None:
+        """Return the steps that the window does not know yet, if it wants to know them."""
+        if not self._measuring or self._episode is None or self._agent is None:
+            return None
+        episode = self._episode
+        found = episode.log.after(self._measured, self._serial, self._agent.critic)
+        self._measured = episode.moment.step
+        return found
+
+    def _shown_step(self, episode: Episode) -> protocol.StepData | None:
+        """Return the numbers of the current step, also if it is drawn again."""
+        if not self._measuring or self._agent is None:
+            return None
+        before = episode.moment.step - 1
+        found = episode.log.after(before, self._serial, self._agent.critic)
+        return None if found is None else last_of(found)
+
+    def _send_steps(self, steps: protocol.Steps | None) -> None:
+        if steps is not None:
+            self._send(steps)
 
     def _adjust(self, command: protocol.Speed | protocol.Rate | protocol.Fit) -> None:
         match command:
@@ -152,10 +196,7 @@ class Renderer:
         self._close_episode()
         self._steps_wanted = 0
         self._agent = LoadedAgent(load.path, load.consent | remembered())
-        self._begin_episode(0)
-        assert self._episode is not None
-        # Draw before replying: some environments only fail when they draw.
-        self._episode.picture()
+        self._begin_first_episode()
         header = self._agent.header
         self._send(
             protocol.Loaded(
@@ -164,8 +205,27 @@ class Renderer:
                 env_id=self._agent.env_id,
                 env_steps=header.counters.env_steps,
                 mean_return=header.evaluation.mean if header.evaluation else None,
+                facts=facts_of(header, self._agent.critic),
+                no_picture=self._no_picture,
             )
         )
+
+    def _begin_first_episode(self) -> None:
+        """Begin the first episode; without pictures if there are none but numbers are wanted."""
+        self._no_picture = ""
+        try:
+            self._begin_episode(0)
+            assert self._episode is not None
+            # Draw before replying: some environments only fail when they draw.
+            self._episode.picture()
+        except UntrustedCodeError:
+            raise
+        except RequestError as problem:
+            if not self._measuring:
+                raise
+            self._no_picture = str(problem)
+            # Refused again if the cause is another.
+            self._begin_episode(0)
 
     def _after_episode(self, index: int) -> None:
         self._steps_wanted = max(0, self._steps_wanted - 1)
@@ -180,7 +240,9 @@ class Renderer:
         self._rewinding = False
         self._close_episode()
         # A new environment for each episode, as in an evaluation.
-        self._episode = Episode(self._agent, self._seed, index)
+        self._episode = Episode(self._agent, self._seed, index, draws=not self._no_picture)
+        self._serial += 1
+        self._measured = 0
         self._clock.fps = self._episode.fps
         self._clock.restart()
         self._picture_due = True
@@ -199,26 +261,36 @@ class Renderer:
             self._clock.restart(HOLD_S)
 
     def _show(self) -> None:
-        assert self._episode is not None
+        episode = self._episode
+        assert episode is not None
         began = self._clock.now()
-        picture = self._episode.picture()
+        steps = self._unsent_steps()
+        slot, width, height = (-1, 0, 0) if self._no_picture else self._draw(episode)
+        self._send_steps(without_last(steps))
+        self._send(
+            protocol.Frame(
+                slot=slot,
+                width=width,
+                height=height,
+                episode=episode.index,
+                moment=episode.moment,
+                serial=self._serial,
+                data=self._shown_step(episode),
+            )
+        )
+        self._clock.note_drawn(began)
+        self._picture_due, self._picture_sent = False, True
+
+    def _draw(self, episode: Episode) -> tuple[int, int, int]:
+        """Write a picture into a slot; return the slot, and the picture's width and height."""
+        picture = episode.picture()
         if self._box is not None:
             picture = fitted(picture, *self._box)
         block = self._ring.fit(picture)
         if block:
             self._send(protocol.Block(name=block))
         height, width, _ = picture.shape
-        self._send(
-            protocol.Frame(
-                slot=self._ring.write(picture),
-                width=width,
-                height=height,
-                episode=self._episode.index,
-                moment=self._episode.moment,
-            )
-        )
-        self._clock.note_drawn(began)
-        self._picture_due, self._picture_sent = False, True
+        return self._ring.write(picture), width, height
 
     def _unload(self) -> None:
         self._close_episode()
