@@ -39,6 +39,7 @@ class ManyRuns(QObject):
     ) -> None:
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
+        self._trains = False
         self._consent = consent
         self.session = GroupSession(self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -109,7 +110,11 @@ class ManyRuns(QObject):
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
-        if state is SessionState.IDLE:
+        if state is not SessionState.IDLE:
+            # A run that is only followed starts nothing when it is left.
+            self._trains = self._controller.busy or state is SessionState.STARTING
+        elif self._trains:
+            self._trains = False
             self.queue.on_ended()
 
     # Closing ------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def evaluate_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with _environment_of(found, path, consent) as choice:
+    with environment_of(found, path, consent) as choice:
         result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
     assert result is not None
     return _evaluation(result, found.header.env.reward_threshold, as_json)
@@ -47,9 +47,12 @@ def evaluate_command(
 
 def replay_command(
     checkpoint: CheckpointFile,
-    video: Annotated[Path, typer.Option("--video", help="The MP4 file to write.")],
+    video: Annotated[Path, typer.Option("--video", help="The MP4 or GIF file to write.")],
     episodes: Episodes = 1,
     seed: Seed = 0,
+    speed: Annotated[
+        float, typer.Option(min=0.1, max=16.0, help="How many times as fast the video plays.")
+    ] = 1.0,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
@@ -57,18 +60,23 @@ def replay_command(
 ) -> Answer:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
+    from td3core.exporters.film.writer import require_film_suffix
     from td3core.exporters.video import record
 
     require_writable_name(video, overwrite=force)
+    require_film_suffix(video)
     video = video.absolute()
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with _environment_of(found, path, consent):
-        result = record(found, video, episodes=episodes, seed=seed, consent=consent)
-    frames, threshold = sum(result.lengths), found.header.env.reward_threshold
-    log(f"{frames} frames written to {video}")
-    return _evaluation(result, threshold, as_json, video=str(video), frames=frames)
+    with environment_of(found, path, consent):
+        result, info = record(
+            found, video, episodes=episodes, seed=seed, speed=speed, consent=consent
+        )
+    log(f"{info.frames} frames written to {video}")
+    about = {"video": str(video), "frames": info.frames, "duration_s": info.duration_s}
+    about |= {"width": info.width, "height": info.height}
+    return _evaluation(result, found.header.env.reward_threshold, as_json, **about)
 
 
 def export_command(
@@ -104,7 +112,7 @@ def export_help() -> str:
 
 
 @contextmanager
-def _environment_of(agent: "Checkpoint", path: Path, consent: Consent) -> Iterator["EnvChoice"]:
+def environment_of(agent: "Checkpoint", path: Path, consent: Consent) -> Iterator["EnvChoice"]:
     """Check that the environment still suits the agent, then name it in what it raises.
 
     Raises:

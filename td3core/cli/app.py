@@ -15,6 +15,7 @@ from td3core.cli.analysis.compare import compare_command
 from td3core.cli.check import check_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
+from td3core.cli.film.command import film
 from td3core.cli.listing import list_command
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="Train TD3 agents, evaluate them and record videos. Without a command, the window opens.",
 )
 
-for command in (train, resume, branch, verify, sweep):
+for command in (train, resume, branch, verify, sweep, film):
     app.command()(command)
 app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)

@@ -77,7 +77,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="video",
-        suffixes=(".mp4",),
+        suffixes=(".mp4", ".gif"),
         about="A film of one noise-free episode, one frame per step.",
         module="td3core.exporters.video",
         makes_env=True,

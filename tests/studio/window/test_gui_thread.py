@@ -220,3 +220,12 @@ def test_a_run_is_named_noted_shown_with_its_settings_and_deleted(
     assert guard.found == []
     with guard.paused():
         assert not run.path.exists()
+
+
+def test_the_queue_changes_and_a_run_of_a_group_is_opened(qtbot, watched, before, look) -> None:
+    click(qtbot, look("queue_button"))
+    click(qtbot, look("queue_button"))
+    watched.many.queue.move(1, 0)
+    watched.many.queue.remove(0)
+    watched.many.open_run(before[0].path)
+    qtbot.waitUntil(lambda: watched.model.run == before[0].path, timeout=20_000)

@@ -2,7 +2,6 @@ import os
 import stat
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -214,23 +213,3 @@ def test_a_saved_agent_evaluates_and_films_without_torch(root: Path, tmp_path: P
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0 False", done.stderr
-
-
-BUNDLED = sorted(p.name for p in (files("resources") / "agents").iterdir() if "safet" in p.name)
-
-
-def test_the_agents_that_come_along_are_for_two_environments_at_least() -> None:
-    assert len(BUNDLED) >= 2
-
-
-@pytest.mark.parametrize("name", BUNDLED)
-def test_a_bundled_agent_opens_and_repeats_its_recorded_return(name: str) -> None:
-    found = checkpoint.load(Path(str(files("resources") / "agents" / name)))
-    assert f"{found.header.config.env}.safetensors" == name
-    recorded = found.header.evaluation
-    assert recorded is not None
-    # Two episodes of the ten are enough to tell, and a walker takes its time.
-    env, seed = found.header.config.env, recorded.seed
-    again = evaluate(found.policy(), env, episodes=2, seed=seed)
-    assert again is not None
-    assert again.returns == pytest.approx(recorded.returns[:2], rel=0.05)

@@ -25,6 +25,7 @@ Command = Callable[[Path, Path], list[str]]
 COMMANDS: dict[str, Command] = {
     "eval": lambda run, _: ["eval", str(run), "--episodes", "1"],
     "replay": lambda run, out: ["replay", str(run), "--video", str(out / "film.mp4")],
+    "film": lambda run, out: ["film", str(run), "--out", str(out / "growth.mp4")],
     "export": lambda run, out: ["export", str(run), "--to", str(out / "film.mp4")],
     "resume": lambda run, _: ["resume", str(run), "--steps", "80"],
     "verify": lambda run, _: ["verify", str(run), "--steps", "10"],

@@ -99,7 +99,7 @@ def test_the_command_lists_the_formats(
     assert app.main(["export", "--help"]) == 0
     shown = capsys.readouterr().out
     for exporter in EXPORTERS:
-        assert f"{exporter.name} ({exporter.suffixes[0]}): {exporter.about}" in shown
+        assert f"{exporter.name} ({', '.join(exporter.suffixes)}): {exporter.about}" in shown
 
 
 def test_the_command_refuses_what_names_no_format(

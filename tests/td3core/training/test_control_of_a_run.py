@@ -39,6 +39,8 @@ OTHER = {
     "critic_lr": 0.01,
     "batch_size": 4,
     "updates_per_step": 2,
+    "update_interval": 3,
+    "n_step": 3,
     "exploration_noise_decay": 0.99,
     "exploration_noise_min": 0.25,
 }

@@ -1,0 +1,129 @@
+"""The command that films the checkpoints of a run one after another."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from td3core.cli.agents import Seed, environment_of
+from td3core.cli.consent import obtain_consent
+from td3core.cli.film.progress import FilmReporter
+from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
+from td3core.cli.paths import find_run, require_writable_name, runs_folder
+from td3core.cli.terminal import Answer, console, print_result
+from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from td3core.exporters.film.growth import Growth, Scene
+
+_LEAST_SIZE, _MOST_SIZE = 160, 7680
+
+
+def film(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN", help="A run (all its checkpoints), or several checkpoints in order."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The MP4 or GIF file to write.")],
+    episodes: Annotated[
+        int, typer.Option("--episodes-per", min=1, help="Episodes of each checkpoint.")
+    ] = 1,
+    seed: Seed = 0,
+    most_s: Annotated[
+        float | None,
+        typer.Option(
+            "--max-seconds-per",
+            metavar="S",
+            min=0.1,
+            help="Seconds of film for each checkpoint at most. Default: whole episodes.",
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="WxH", help="Size of the film, such as 1280x720."),
+    ] = None,
+    force: Force = False,
+    runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
+    as_json: AsJson = False,
+) -> Answer:
+    """Film how an agent grew: an episode of each checkpoint of a run, in order."""
+    from td3core.checkpoint import load
+    from td3core.exporters.film.growth import FilmSettings, record_growth
+    from td3core.exporters.film.writer import require_film_suffix
+
+    require_writable_name(out, overwrite=force)
+    require_film_suffix(out)
+    out = out.absolute()
+    settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
+    scenes = _scenes(sources, runs_dir)
+    first = load(scenes[0].path)
+    consent = obtain_consent(first.header.config.choice, given=trust_env)
+    reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
+    with environment_of(first, scenes[0].path, consent), reporter:
+        growth = record_growth(scenes, out, settings, consent, reporter)
+    info = growth.info
+    if not as_json:
+        length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
+        print_result(f"film of {len(growth.scenes)} checkpoints, {length}, written to {out}")
+    return Answer(result=_result(growth, out))
+
+
+def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":
+    from td3core.exporters.film.growth import scenes_of_files, scenes_of_run
+
+    named = runs_folder(runs_dir) / sources[0]
+    if len(sources) == 1 and not (sources[0].is_file() and not named.is_dir()):
+        return scenes_of_run(find_run(sources[0], runs_dir))
+    for source in sources:
+        if source.is_dir():
+            raise RequestError(
+                "{path} is a folder; give one run, or several checkpoints.", path=str(source)
+            )
+    return scenes_of_files([source.absolute() for source in sources])
+
+
+def _parse_size(text: str | None) -> tuple[int, int] | None:
+    """Return width and height.
+
+    Raises:
+        RequestError: they are not two even numbers of a sensible size.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d{1,5})\s*[xX×]\s*(\d{1,5})\s*", text)
+    size = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not all(_LEAST_SIZE <= each <= _MOST_SIZE and each % 2 == 0 for each in size):
+        raise RequestError(
+            "--size takes two even numbers from {least} to {most}, such as 1280x720, not {text}.",
+            least=_LEAST_SIZE,
+            most=_MOST_SIZE,
+            text=repr(text),
+        )
+    return size
+
+
+def _result(growth: "Growth", out: Path) -> dict[str, object]:
+    info = growth.info
+    return {
+        "film": str(out),
+        "frames": info.frames,
+        "fps": info.fps,
+        "duration_s": info.duration_s,
+        "width": info.width,
+        "height": info.height,
+        "checkpoints": [
+            {
+                "checkpoint": str(each.scene.path),
+                "env_steps": each.scene.env_steps,
+                "best": each.scene.best,
+                "returns": each.returns,
+                "lengths": each.lengths,
+                "complete": each.complete,
+            }
+            for each in growth.scenes
+        ],
+    }

@@ -1,0 +1,70 @@
+"""Shows how far a film is: a bar on a terminal, else a line from time to time."""
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+if TYPE_CHECKING:
+    from td3core.exporters.film.growth import FilmProgress
+
+_INTERVAL_S = 0.5
+
+
+class FilmReporter:
+    """A ``report`` for :func:`td3core.exporters.film.growth.record_growth`."""
+
+    def __init__(
+        self,
+        console: Console,
+        episodes: int,
+        most_steps: int | None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to report a film.
+
+        Args:
+            console: Where to write.
+            episodes: Episodes of each checkpoint.
+            most_steps: Steps of an episode at most; None if that is not known.
+            now: The clock, in seconds.
+        """
+        self._console, self._episodes, self._most = console, episodes, most_steps
+        self._now, self._due = now, 0.0
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+        self._bar = Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
+        self._task = self._bar.add_task("starting", total=1.0)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, progress: "FilmProgress") -> None:
+        """Show how far the film is."""
+        if self._now() < self._due:
+            return
+        self._due = self._now() + _INTERVAL_S
+        share = (progress.scene + self._share_of_scene(progress)) / progress.scenes
+        text = f"checkpoint {progress.scene + 1} of {progress.scenes}, {progress.frames:,} frames"
+        if self._console.is_terminal:
+            self._bar.update(self._task, description=text, completed=share)
+        else:
+            self._console.print(f"{share:.0%} {text}", soft_wrap=True)
+
+    def _share_of_scene(self, progress: "FilmProgress") -> float:
+        most = min((each for each in (self._most, progress.limit) if each), default=None)
+        of_episode = min(1.0, progress.step / most) if most else 0.0
+        return (progress.episode + of_episode) / self._episodes

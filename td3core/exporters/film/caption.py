@@ -1,0 +1,115 @@
+"""Puts pictures on a canvas of constant size, with a caption below."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+_STRIP = (24, 27, 33)
+_TEXT = (240, 242, 245)
+_MARK = (240, 190, 60)
+_STRIP_SHARE = 0.075
+_LEAST_STRIP = 26
+_LEAST_WIDTH = 240
+"""Smaller pictures are enlarged, so that the caption fits."""
+_LEAST_FONT = 7
+_MOST_FONT_SHARE = 0.56
+"""Of the height of the strip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caption:
+    """The texts of a caption."""
+
+    left: str
+    right: str
+    mark: str = ""
+    """Shown after the left text, in another colour."""
+
+
+class Canvas:
+    """Fits pictures into frames of one size; the strip below them holds the caption.
+
+    The strip hides nothing of the picture, and is readable whatever the environment draws.
+    """
+
+    def __init__(self, picture: NDArray[np.uint8], size: tuple[int, int] | None = None) -> None:
+        """Choose the sizes for a first picture (height, width, 3).
+
+        Args:
+            picture: Sets the size of the frames unless ``size`` does.
+            size: Width and height of the frames, both even.
+        """
+        height, width = picture.shape[:2]
+        if size is None:
+            scale = max(1, -(-_LEAST_WIDTH // width))
+            width, height = _even(width * scale), _even(height * scale)
+            strip = _strip_height(width, height)
+            size = width, height + strip
+        else:
+            strip = _strip_height(*size)
+        self._size = size
+        self._room = size[0], size[1] - strip
+        self._strip_height = strip
+        self._drawn: tuple[Caption, Image.Image] | None = None
+
+    def compose(self, picture: NDArray[np.uint8], caption: Caption) -> NDArray[np.uint8]:
+        """Return a frame (height, width, 3) with a picture (any height, any width, 3)."""
+        frame = Image.new("RGB", self._size, _STRIP)
+        shown = _fitted(Image.fromarray(picture), self._room)
+        frame.paste(
+            shown, ((self._room[0] - shown.width) // 2, (self._room[1] - shown.height) // 2)
+        )
+        frame.paste(self._strip(caption), (0, self._room[1]))
+        return np.asarray(frame)
+
+    def _strip(self, caption: Caption) -> Image.Image:
+        if self._drawn is None or self._drawn[0] != caption:
+            self._drawn = caption, _drawn_strip(caption, self._size[0], self._strip_height)
+        return self._drawn[1]
+
+
+def _drawn_strip(caption: Caption, width: int, height: int) -> Image.Image:
+    strip = Image.new("RGB", (width, height), _STRIP)
+    draw = ImageDraw.Draw(strip)
+    margin, middle = max(4, height // 4), height / 2
+    font = _font_that_fits(caption, width - 2 * margin, height)
+    draw.text((margin, middle), caption.left, _TEXT, font, anchor="lm")
+    if caption.mark:
+        at = margin + font.getlength(f"{caption.left}  ")
+        draw.text((at, middle), caption.mark, _MARK, font, anchor="lm")
+    draw.text((width - margin, middle), caption.right, _TEXT, font, anchor="rm")
+    return strip
+
+
+def _font_that_fits(caption: Caption, room: int, height: int) -> ImageFont.FreeTypeFont:
+    # Two blanks before the mark, and at least three before the text on the right.
+    text = f"{caption.left}  {caption.mark}   {caption.right}"
+    size = max(_LEAST_FONT, round(height * _MOST_FONT_SHARE))
+    font = _font(size)
+    while size > _LEAST_FONT and font.getlength(text) > room:
+        size -= 1
+        font = _font(size)
+    return font
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(size)
+    # Pillow's wheels all come with FreeType.
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    return font
+
+
+def _fitted(picture: Image.Image, room: tuple[int, int]) -> Image.Image:
+    scale = min(room[0] / picture.width, room[1] / picture.height)
+    size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
+    return picture if size == picture.size else picture.resize(size, Image.Resampling.BILINEAR)
+
+
+def _strip_height(width: int, height: int) -> int:
+    return _even(max(_LEAST_STRIP, round(min(width, height) * _STRIP_SHARE)))
+
+
+def _even(size: int) -> int:
+    return max(2, size & ~1)

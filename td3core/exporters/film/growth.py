@@ -1,0 +1,247 @@
+"""The growth film: one episode after another, from the first checkpoint of a run to its last."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from td3core.checkpoint import Checkpoint, Header, load, read_header
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import RequestError
+from td3core.evaluation.rollout import RolloutStep
+from td3core.exporters.film.caption import Canvas, Caption
+from td3core.exporters.film.frames import EpisodeFrames, episode_frames
+from td3core.exporters.film.writer import FilmInfo, FilmWriter
+from td3core.randomness import Purpose, episode_seed
+from td3core.runs.directory import RunDirectory
+from td3core.system.regular_files import exists
+
+_HOLD_S = 0.5
+"""How long the last frame of a checkpoint stays, so that its return can be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A checkpoint to be shown."""
+
+    path: Path
+    env_steps: int
+    best: bool = False
+    """Whether it is the best one of its run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneResult:
+    """What a checkpoint did in the film."""
+
+    scene: Scene
+    returns: tuple[float, ...]
+    """Of each episode; up to where the film leaves it if that is earlier."""
+    lengths: tuple[int, ...]
+    """Steps of each episode that are in the film."""
+    complete: bool
+    """Whether all episodes were shown to their end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What a growth film shows."""
+
+    info: FilmInfo
+    scenes: tuple[SceneResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmSettings:
+    """How a growth film is made."""
+
+    episodes: int = 1
+    """Episodes of each checkpoint."""
+    seed: int = 0
+    most_s: float | None = None
+    """Seconds of film for each checkpoint at most; None for whole episodes."""
+    size: tuple[int, int] | None = None
+    """Width and height of the film, both even; None for that of the environment's pictures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmProgress:
+    """How far a film is."""
+
+    scene: int
+    """Counted from 0."""
+    scenes: int
+    episode: int
+    step: int
+    """Step of the episode."""
+    limit: int | None
+    """Steps after which the film leaves the episode; None if it does not."""
+    frames: int
+    """Frames of the film so far."""
+
+
+Report = Callable[[FilmProgress], None]
+
+
+def scenes_of_run(run: RunDirectory) -> list[Scene]:
+    """Return the checkpoints of a run by step, each agent once, with the best one marked.
+
+    Raises:
+        RequestError: the run has no checkpoint, or one cannot be read.
+    """
+    found: dict[int, Scene] = {}
+    # Those named by their step first: best and last are often the same agents again.
+    for path in run.saved():
+        try:
+            env_steps = read_header(path).counters.env_steps
+        except RequestError:
+            if exists(path):
+                raise
+            continue  # Deleted meanwhile in favour of a newer one.
+        found.setdefault(env_steps, Scene(path=path, env_steps=env_steps))
+        if path == run.best:
+            found[env_steps] = replace(found[env_steps], best=True)
+    if not found:
+        raise RequestError("{run} has no checkpoint yet.", run=run.path.name)
+    return [found[env_steps] for env_steps in sorted(found)]
+
+
+def scenes_of_files(paths: Sequence[Path]) -> list[Scene]:
+    """Return checkpoints in the order given.
+
+    Raises:
+        RequestError: one cannot be read, or is of another environment than the first.
+    """
+    headers = [read_header(path) for path in paths]
+    for path, header in zip(paths, headers, strict=True):
+        _require_same_environment(header, headers[0], path)
+    return [
+        Scene(path=path, env_steps=header.counters.env_steps, best=path.stem == "best")
+        for path, header in zip(paths, headers, strict=True)
+    ]
+
+
+def record_growth(
+    scenes: Sequence[Scene],
+    target: Path,
+    settings: FilmSettings,
+    consent: Consent = NO_CONSENT,
+    report: Report = lambda _: None,
+) -> Growth:
+    """Record the episodes of every checkpoint, all from the same first states.
+
+    One checkpoint, one environment and one frame are held at a time.
+
+    Raises:
+        RequestError: a checkpoint cannot be read, the environment cannot render images, or the
+            file cannot be written.
+        RunError: the environment raised an ``OSError``.
+    """
+    with ExitStack() as film:
+        recorder = _Recorder(scenes, settings, consent, report)
+        recorder.open_writer = lambda fps: film.enter_context(FilmWriter(target, fps))
+        results = tuple(recorder.record())
+        if recorder.writer is None:
+            raise RequestError("The checkpoints are no longer there.")
+    return Growth(info=recorder.writer.info(), scenes=results)
+
+
+class _Recorder:
+    """Records one scene after another into one film, which is opened with the first frame."""
+
+    open_writer: Callable[[float], FilmWriter]
+    """Opens the film for so many frames per second."""
+
+    def __init__(
+        self, scenes: Sequence[Scene], settings: FilmSettings, consent: Consent, report: Report
+    ) -> None:
+        self._scenes, self._settings = scenes, settings
+        self._consent, self._report = consent, report
+        self._canvas: Canvas | None = None
+        self._first: Header | None = None
+        self.writer: FilmWriter | None = None
+
+    def record(self) -> Iterator[SceneResult]:
+        """Record all scenes."""
+        for number, scene in enumerate(self._scenes):
+            try:
+                agent = load(scene.path)
+            except RequestError:
+                if exists(scene.path):
+                    raise
+                continue  # Deleted meanwhile in favour of a newer one.
+            self._first = self._first or agent.header
+            _require_same_environment(agent.header, self._first, scene.path)
+            yield self._record_scene(number, scene, agent)
+
+    def _record_scene(self, number: int, scene: Scene, agent: Checkpoint) -> SceneResult:
+        policy, settings = agent.policy(), self._settings
+        choice = agent.header.config.choice.with_consent(self._consent)
+        last_steps: list[RolloutStep] = []
+        room: int | None = None
+        for index in range(settings.episodes):
+            seed = episode_seed(settings.seed, Purpose.EVALUATION, index)
+            with episode_frames(choice, policy, seed) as frames:
+                self.writer = writer = self.writer or self.open_writer(frames.fps)
+                if room is None and settings.most_s is not None:
+                    room = max(1, round(settings.most_s * writer.fps * writer.stride))
+                last = self._record_episode(number, index, scene, frames, room)
+            last_steps.append(last)
+            room = None if room is None else room - last.step
+            if room is not None and room <= 0:
+                break
+        return SceneResult(
+            scene=scene,
+            returns=tuple(step.total for step in last_steps),
+            lengths=tuple(step.step for step in last_steps),
+            complete=len(last_steps) == settings.episodes and last_steps[-1].over,
+        )
+
+    def _record_episode(
+        self, number: int, index: int, scene: Scene, frames: EpisodeFrames, room: int | None
+    ) -> RolloutStep:
+        """Record an episode, or its first ``room`` steps; return the last step recorded."""
+        assert self.writer is not None
+        step = RolloutStep(0, 0.0, 0.0, False, False)
+        frame = None
+        for step, picture in frames:
+            self._canvas = self._canvas or Canvas(picture, self._settings.size)
+            frame = self._canvas.compose(picture, _caption(scene, step, index, self._settings))
+            self.writer.write(frame)
+            self._report(
+                FilmProgress(
+                    scene=number,
+                    scenes=len(self._scenes),
+                    episode=index,
+                    step=step.step,
+                    limit=room,
+                    frames=self.writer.info().frames,
+                )
+            )
+            if room is not None and step.step >= room:
+                break
+        if frame is not None:
+            for _ in range(round(_HOLD_S * self.writer.fps * self.writer.stride)):
+                self.writer.write(frame)
+        return step
+
+
+def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings) -> Caption:
+    episode = f", episode {index + 1}" if settings.episodes > 1 else ""
+    return Caption(
+        left=f"Step {scene.env_steps:,}{episode}",
+        mark="best" if scene.best else "",
+        # With a hyphen for the minus sign: Pillow's font has nothing better.
+        right=f"Return {step.total:,.1f}",
+    )
+
+
+def _require_same_environment(header: Header, first: Header, path: Path) -> None:
+    ours, theirs = header.config.choice, first.config.choice
+    if ours != theirs:
+        raise RequestError(
+            "{path} is an agent for {env}, not for {first}; a film shows one environment.",
+            path=path.name,
+            env=ours.env_id,
+            first=theirs.env_id,
+        )

@@ -1,0 +1,134 @@
+"""What the presets reach over several seeds.
+
+    td3-studio train BipedalWalker-v3 --seeds 5
+    .venv/bin/python tests/benchmarks/proven.py add RUN...     measure and keep finished runs
+    .venv/bin/python tests/benchmarks/proven.py                print the tables
+
+For each run ``proven/ENV.csv`` keeps every evaluation (seed, step, seconds, mean and all returns),
+and ``proven/ENV.json`` what the table says: the first step at which ten noise-free episodes passed
+the threshold, the mean of the last ten evaluations, and 100 episodes of the last agent with a seed
+that the run did not use. Only finished runs with a preset's settings are taken.
+"""
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).with_suffix("")
+SEED, EPISODES = 1000, 100
+THRESHOLDS = {"Pendulum-v1": -170.0, "Walker2d-v5": 4000.0}
+"""Where Gymnasium names none."""
+
+
+def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
+    """Return what a run reached, and its evaluations as rows."""
+    from td3core import checkpoint
+    from td3core.envs.make import check_env
+    from td3core.evaluation.evaluate import evaluate
+    from td3core.runs.directory import RunDirectory
+    from td3core.runs.listing import summarise
+    from td3core.runs.tables import read_table
+
+    opened = RunDirectory.open(run)
+    about, config = summarise(opened), opened.config
+    if about.env_steps < config.steps:
+        raise SystemExit(f"{run.name} is not finished")
+    table = read_table(run / "evaluations.csv")
+    threshold = THRESHOLDS.get(config.env, check_env(config.env).reward_threshold)
+    means = np.array([float(row["mean"]) for row in table])
+    passed = [int(row["env_steps"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
+    seconds = [float(row["time_s"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
+    last = checkpoint.load(run / "checkpoints" / "last.safetensors")
+    found = evaluate(last.policy(), config.env, episodes=EPISODES, seed=SEED)
+    assert found is not None
+    result = {
+        "seed": config.seed,
+        "preset": config.preset,
+        "steps": config.steps,
+        "threshold": threshold,
+        "first_pass_step": passed[0] if passed else None,
+        "first_pass_s": seconds[0] if seconds else None,
+        "last_ten": float(means[-10:].mean()),
+        "final": found.mean,
+        "final_std": found.std,
+        "final_lowest": min(found.returns),
+        "wall_s": about.wall_s,
+    }
+    columns = ("env_steps", "time_s", "mean", "returns")
+    return result, [[config.seed, *(row[name] for name in columns)] for row in table]
+
+
+def add(runs: list[Path]) -> None:
+    """Measure runs and keep what they reached; a seed measured before is replaced."""
+    from td3core.runs.directory import RunDirectory
+
+    HERE.mkdir(exist_ok=True)
+    for run in runs:
+        env = RunDirectory.open(run).config.env
+        result, rows = measure(run.absolute())
+        kept = [r for r in read(env) if r["seed"] != result["seed"]]
+        results = sorted([*kept, result], key=lambda each: each["seed"])
+        (HERE / f"{env}.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        raw = HERE / f"{env}.csv"
+        before = raw.read_text("utf-8").splitlines()[1:] if raw.exists() else []
+        others = [line for line in before if line.split(",")[0] != str(result["seed"])]
+        with raw.open("w", newline="", encoding="utf-8") as file:
+            file.write("seed,env_steps,time_s,mean,returns\n")
+            file.writelines(f"{line}\n" for line in others)
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        print(f"{env} seed {result['seed']}: {result['final']:.1f}")
+
+
+def read(env: str) -> list[dict[str, Any]]:
+    """Return what is kept for an environment."""
+    path = HERE / f"{env}.json"
+    found: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else []
+    return found
+
+
+def tables() -> str:
+    """Return a table per environment, every seed a row, with interquartile mean and interval."""
+    from td3core.analysis.aggregate import estimate
+
+    parts = []
+    for path in sorted(HERE.glob("*.json")):
+        results = read(path.stem)
+        iqm = estimate(np.array([each["final"] for each in results]))
+        interval = f" [{iqm.interval.low:.1f}, {iqm.interval.high:.1f}]" if iqm.interval else ""
+        passing = f"first evaluation ≥ {results[0]['threshold']:g}"
+        lines = [
+            f"**{path.stem}**, {results[0]['steps']:,} steps, {len(results)} seeds: interquartile"
+            f" mean of 100 episodes {iqm.value:.1f}{interval}",
+            "",
+            f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | wall time |",
+            "|---|---|---|---|---|",
+        ]
+        for r in results:
+            step = r["first_pass_step"]
+            first = f"step {step:,}" if step else "never"
+            lines.append(
+                f"| {r['seed']} | {first} | {r['last_ten']:.1f} | {r['final']:.1f} ±"
+                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {r['wall_s'] / 60:.1f} min |"
+            )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("act", nargs="?", choices=("add",))
+    parser.add_argument("runs", type=Path, nargs="*")
+    chosen = parser.parse_args()
+    if chosen.act == "add":
+        add(chosen.runs)
+    else:
+        print(tables())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""How long until BipedalWalker walks? Ours against stable-baselines3 with RL Zoo's settings.
+
+    .venv/bin/python tests/benchmarks/sooner.py peer --seed 0     can be interrupted
+    .venv/bin/python tests/benchmarks/sooner.py ours --seed 0
+    .venv/bin/python tests/benchmarks/sooner.py                   print the table
+
+A side has arrived with the first evaluation (ten noise-free episodes, every 5,000 steps) of at
+least 250; training then goes on to 300, at most to 400,000 steps. Times are those of the training
+thread's processor, one thread each, evaluations left out on both sides: other work on the machine
+changes them little. RL Zoo's settings (hyperparams/td3.yml): two layers of 400 and 300, learning
+rate 1e-3, discount 0.98, noise 0.1, buffer of 200,000, 10,000 random steps first. Ours is the
+preset. Results are kept in ``sooner.json``.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).with_suffix(".json")
+ENV, GOALS, EVERY, MOST_STEPS = "BipedalWalker-v3", (250.0, 300.0), 5_000, 400_000
+SIDES = ("ours", "peer")
+
+
+class Race:
+    """The evaluations of one side so far."""
+
+    def __init__(self, side: str, seed: int) -> None:
+        self.key = f"{side} {seed}"
+        self.curve: list[list[float]] = read().get(self.key, {}).get("curve", [])
+
+    def add(self, step: int, seconds: float, mean: float) -> bool:
+        """Keep an evaluation; return whether the race is over."""
+        self.curve.append([step, round(seconds, 1), round(mean, 1)])
+        over = mean >= GOALS[-1] or step >= MOST_STEPS
+        results = read() | {self.key: {"over": over, "curve": self.curve}}
+        RESULTS.write_text(json.dumps(results, indent=None) + "\n", "utf-8")
+        print(self.key, step, f"{seconds:.0f} s", f"{mean:.1f}", flush=True)
+        return over
+
+
+def read() -> dict[str, Any]:
+    """Return everything measured so far."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    return found
+
+
+def run_ours(seed: int) -> None:
+    """Train with the preset; evaluations run in a process of their own."""
+    from td3core.config.presets import compose
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Evaluated
+    from td3core.training.launch import train
+
+    values = {"seed": seed, "threads": 1, "keep_replay": False}
+    config, tunables = compose(ENV, [], values)
+    race, control, spent = Race("ours", seed), Control(), dict[int, float]()
+    began = time.thread_time()
+
+    def note_time(step: int) -> None:
+        if step % EVERY == 0:
+            spent[step] = time.thread_time() - began
+
+    def report(event: object) -> None:
+        if isinstance(event, Evaluated) and race.add(
+            event.env_steps, spent[event.env_steps], event.mean
+        ):
+            control.stop()
+
+    control.boundary_hook = note_time
+    with tempfile.TemporaryDirectory() as folder:
+        train(config, tunables, control, report, Path(folder))
+
+
+def run_peer(seed: int, folder: Path) -> None:
+    """Train stable-baselines3's TD3, or go on from where it was saved in ``folder``."""
+    import gymnasium
+    import torch
+    from stable_baselines3 import TD3
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    torch.set_num_threads(1)
+    race, state = Race("peer", seed), folder / f"peer_{seed}"
+    noise = NormalActionNoise(np.zeros(4), 0.1 * np.ones(4))
+    if (state / "model.zip").exists():
+        model = TD3.load(state / "model.zip", gymnasium.make(ENV))
+        model.load_replay_buffer(state / "buffer.pkl")
+    else:
+        model = TD3(
+            "MlpPolicy",
+            gymnasium.make(ENV),
+            learning_rate=1e-3,
+            buffer_size=200_000,
+            learning_starts=10_000,
+            gamma=0.98,
+            train_freq=1,
+            gradient_steps=1,
+            action_noise=noise,
+            policy_kwargs={"net_arch": [400, 300]},
+            seed=seed,
+        )
+    seconds = race.curve[-1][1] if race.curve else 0.0
+    while True:
+        began = time.thread_time()
+        model.learn(EVERY, reset_num_timesteps=model.num_timesteps == 0)
+        seconds += time.thread_time() - began
+        if race.add(model.num_timesteps, seconds, peer_return(model, seed)):
+            return
+        if model.num_timesteps % 20_000 == 0:
+            state.mkdir(parents=True, exist_ok=True)
+            model.save(state / "model.zip")
+            model.save_replay_buffer(state / "buffer.pkl")
+
+
+def peer_return(model: Any, seed: int) -> float:
+    """Return the mean of the ten episodes that ours is judged by too."""
+    import gymnasium
+
+    from td3core.randomness import Purpose, episode_seed
+
+    totals = []
+    for index in range(10):
+        env = gymnasium.make(ENV)
+        obs, _ = env.reset(seed=episode_seed(seed, Purpose.EVALUATION, index))
+        total, over = 0.0, False
+        while not over:
+            action, _ = model.predict(obs, deterministic=True)
+            obs, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + float(reward), terminated or truncated
+        env.close()
+        totals.append(total)
+    return float(np.mean(totals))
+
+
+def table() -> str:
+    """Return when each seed arrived."""
+    lines = ["| | seconds to ≥ 250 (steps) | seconds to ≥ 300 (steps) |", "|---|---|---|"]
+    for key, found in sorted(read().items()):
+        cells = []
+        for goal in GOALS:
+            reached = [row for row in found["curve"] if row[2] >= goal]
+            last = found["curve"][-1]
+            late = f"not by {last[0]:,.0f} ({last[1]:,.0f} s)"
+            cells.append(f"{reached[0][1]:,.0f} ({reached[0][0]:,.0f})" if reached else late)
+        lines.append(f"| {key} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("side", nargs="?", choices=SIDES)
+    parser.add_argument("--seed", type=int, default=0)
+    default = Path(tempfile.gettempdir()) / "td3-studio-peer"
+    parser.add_argument("--state", type=Path, default=default, help="where the peer is saved")
+    chosen = parser.parse_args()
+    if chosen.side == "ours":
+        run_ours(chosen.seed)
+    elif chosen.side == "peer":
+        run_peer(chosen.seed, chosen.state)
+    else:
+        print(table())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Films: their frames, duration and size, what they hold in memory, and what they leave behind."""
+
+import json
+import weakref
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.errors import RequestError
+from td3core.exporters.film import writer
+from td3core.exporters.film.caption import Canvas, Caption
+from td3core.exporters.film.growth import (
+    FilmProgress,
+    FilmSettings,
+    record_growth,
+    scenes_of_files,
+    scenes_of_run,
+)
+from td3core.exporters.film.writer import FilmWriter
+from td3core.runs.directory import RunDirectory
+from tests.td3core.helpers import finish, write_checkpoint
+
+PENDULUM = "Pendulum-v1"
+Film = tuple[list[NDArray[np.uint8]], float, str]
+
+
+def decode(path: Path) -> Film:
+    """Return the frames of a film, its duration in seconds, and its codec."""
+    with av.open(str(path)) as film:
+        (stream,) = film.streams.video
+        frames = [frame.to_ndarray(format="rgb24") for frame in film.decode(stream)]
+        assert film.duration is not None
+        return frames, film.duration / av.time_base, stream.codec_context.name
+
+
+@pytest.fixture(scope="module")
+def ten(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with ten checkpoints by step, and a best one."""
+    runs = tmp_path_factory.mktemp("ten")
+    values = {"steps": 200, "checkpoint_interval": 20, "eval_interval": 60, "eval_episodes": 1}
+    return finish(runs, PENDULUM, **values).run
+
+
+def film_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert app.main(["film", *words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episode(
+    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "growth.mp4"
+    words = ("--out", str(target), "--max-seconds-per", "0.5", "--size", "320x240", "--seed", "3")
+    told = film_of(capsys, str(ten), *words)
+    shown = told["checkpoints"]
+    best = checkpoint.read_header(RunDirectory.open(ten).best).counters.env_steps
+    assert [each["env_steps"] for each in shown] == list(range(20, 201, 20))
+    assert [each["env_steps"] for each in shown if each["best"]] == [best]
+    # Half a second of each at 30 frames per second, and half a second to read the return.
+    frames, duration, codec = decode(target)
+    assert (told["frames"], len(frames), codec) == (300, 300, "h264")
+    assert duration == pytest.approx(10.0) == told["duration_s"]
+    assert {frame.shape for frame in frames} == {(240, 320, 3)}
+    assert [path.name for path in tmp_path.iterdir()] == ["growth.mp4"]
+    assert not any(each["complete"] for each in shown)
+    # Captions differ, and so do the pictures above them.
+    strips = [frame[214:].astype(int) for frame in frames]
+    assert all(np.abs(strips[at] - strips[at + 30]).max() > 60 for at in range(20, 270, 30))
+    assert np.abs(frames[0][:200].astype(int) - frames[14][:200].astype(int)).max() > 60
+
+
+def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
+    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = RunDirectory.open(ten)
+    last, first = run.step_checkpoint(200), run.step_checkpoint(20)
+    assert [scene.env_steps for scene in scenes_of_files([last, first])] == [200, 20]
+    words = ("--out", str(tmp_path / "one.gif"), "--seed", "7", "--size", "160x160")
+    (shown,) = film_of(capsys, str(last), *words)["checkpoints"]
+    frames, duration, codec = decode(tmp_path / "one.gif")
+    assert (len(frames), codec) == (200 + 15, "gif")
+    assert duration == pytest.approx((200 + 15) / 30, abs=0.05)
+    assert app.main(["eval", str(last), "--episodes", "1", "--seed", "7", "--json"]) == 0
+    evaluated = json.loads(capsys.readouterr().out)
+    assert (shown["checkpoint"], shown["returns"]) == (str(last), evaluated["returns"])
+    assert shown["lengths"] == [200]
+    assert shown["complete"]
+
+
+def test_no_frame_is_kept_however_long_the_film(
+    ten: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: set[int] = set()
+    most: list[int] = []
+    write = FilmWriter.write
+
+    def counting(self: FilmWriter, frame: NDArray[np.uint8]) -> None:
+        if id(frame) not in held:
+            held.add(id(frame))
+            weakref.finalize(frame, held.discard, id(frame))
+        write(self, frame)
+        most.append(len(held))
+
+    monkeypatch.setattr(FilmWriter, "write", counting)
+    settings = FilmSettings(most_s=1.0, size=(160, 160))
+    record_growth(scenes_of_run(RunDirectory.open(ten))[:3], tmp_path / "a.mp4", settings)
+    assert len(most) == 3 * 45
+    assert max(most) <= 2
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
+def test_an_interrupted_film_leaves_nothing_behind(ten: Path, tmp_path: Path, name: str) -> None:
+    def interrupt(progress: FilmProgress) -> None:
+        if progress.frames == 120:
+            assert list(tmp_path.iterdir())
+            raise KeyboardInterrupt
+
+    scenes = scenes_of_run(RunDirectory.open(ten))
+    with pytest.raises(KeyboardInterrupt):
+        record_growth(scenes, tmp_path / name, FilmSettings(size=(160, 160)), report=interrupt)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_h264_a_film_is_mpeg4_and_without_that_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = np.full((50, 61, 3), 200, np.uint8)
+    monkeypatch.setattr(writer, "ENCODERS", writer.ENCODERS[1:])
+    with FilmWriter(tmp_path / "a.mp4", 25) as film:
+        for _ in range(50):
+            film.write(picture)
+    frames, duration, codec = decode(tmp_path / "a.mp4")
+    assert (len(frames), duration, codec, frames[0].shape) == (50, 2.0, "mpeg4", (50, 60, 3))
+    monkeypatch.setattr(writer, "ENCODERS", ())
+    with (
+        pytest.raises(RequestError, match="encode no MP4"),
+        FilmWriter(tmp_path / "b.mp4", 25) as f,
+    ):
+        f.write(picture)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fps", "speed", "rate", "kept"),
+    [
+        ("a.mp4", 30, 2.0, 60, 1),
+        ("a.mp4", 50, 4.0, 50, 4),
+        ("a.mp4", 125, 1.0, 125, 1),
+        ("a.mp4", 30, 0.25, Fraction(15, 2), 1),
+        ("a.gif", 125, 1.0, Fraction(125, 3), 3),
+    ],
+)
+def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
+    tmp_path: Path, name: str, fps: int, speed: float, rate: Fraction, kept: int
+) -> None:
+    with FilmWriter(tmp_path / name, fps, speed) as film:
+        for at in range(120):
+            film.write(np.full((16, 16, 3), at, np.uint8))
+    frames, duration, _ = decode(tmp_path / name)
+    assert len(frames) == film.info().frames == 120 // kept
+    # A GIF counts in hundredths of a second.
+    assert duration == pytest.approx(120 / fps / speed, abs=0.02)
+    assert film.fps == pytest.approx(float(rate))
+
+
+@pytest.mark.parametrize(("width", "height"), [(600, 400), (84, 84), (480, 480), (61, 401)])
+def test_a_caption_fits_below_any_picture(width: int, height: int) -> None:
+    picture = np.full((height, width, 3), 255, np.uint8)
+    canvas = Canvas(picture)
+    wide = Caption(left="Step 10,000,000, episode 12", right="Return -12,345.6", mark="best")
+    frame = canvas.compose(picture, wide)
+    rows, columns = frame.shape[:2]
+    assert rows % 2 == columns % 2 == 0
+    strip = frame[-24:].astype(int)
+    lit = np.flatnonzero((strip.max(axis=2) > 150).any(axis=0))
+    # All is drawn, none beyond the margin, and the two texts do not touch.
+    assert lit[0] >= 4
+    assert lit[-1] < columns - 4
+    assert np.diff(lit).max() >= 6
+    assert (canvas.compose(picture, Caption(left="", right=""))[-24:].max()) < 50
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--out", "a.mov"], "use .mp4 or .gif"),
+        (["--out", "a.mp4", "--size", "640"], "two even numbers from 160 to 7680"),
+        (["--out", "a.mp4", "--size", "641x480"], "such as 1280x720, not '641x480'"),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_refused_before_it_starts(
+    ten: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert app.main(["film", str(ten), *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_film_shows_one_environment(
+    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write_checkpoint(tmp_path / "other.safetensors")
+    mixed = [str(RunDirectory.open(ten).last), str(other)]
+    assert app.main(["film", *mixed, "--out", str(tmp_path / "a.mp4")]) == 2
+    assert "a film shows one environment" in capsys.readouterr().err
+    folders = [str(ten), str(ten), "--out", str(tmp_path / "a.mp4")]
+    assert app.main(["film", *folders]) == 2
+    assert "give one run, or several checkpoints" in capsys.readouterr().err
