@@ -14,6 +14,8 @@ from studio.replay.frame_view import FrameView
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
+from studio.replay.timeline.source import TimelineSource
+from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.controls import PlaybackControls
 from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
@@ -114,6 +116,7 @@ class ReplayPane(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self.controls.set_theme(theme)
+        self.timeline.set_theme(theme)
 
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
@@ -128,6 +131,7 @@ class ReplayPane(QWidget):
         self.setFocusProxy(self.view)
         self.caption = Caption()
         self.controls = PlaybackControls(self._player.speed)
+        self.timeline = Timeline()
         self.message = make_label("replay_message")
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -153,6 +157,7 @@ class ReplayPane(QWidget):
             layout.addWidget(widget)
         for button in (self.allow_button, self.renderer_button):
             layout.addWidget(button)
+        layout.addWidget(self.timeline)
         layout.addWidget(self.checkpoints, 1)
 
     def _connect(self) -> None:
@@ -182,6 +187,9 @@ class ReplayPane(QWidget):
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
         self.checkpoints.listed.connect(self._follower.note_listed)
+        self._source = TimelineSource(self.checkpoints.model, self)
+        self._source.changed.connect(self.timeline.show_points)
+        self.timeline.chosen.connect(self._choose_and_play)
         self.view.size_settled.connect(player.fit)
 
     # User actions -------------------------------------------------------------------------------
@@ -306,6 +314,8 @@ class ReplayPane(QWidget):
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
         self.checkpoints.select(loaded.path)
+        self.timeline.show_agent(loaded.path)
+        self._source.note_shown(loaded.path)
         self.show_message("")
 
     @Slot()
