@@ -30,10 +30,19 @@ class Picture:
     episode: int
     """Counted from 0."""
     moment: RolloutStep
-    serial: int = 0
-    """Of the episode (see :class:`~studio.replay.renderer.protocol.Frame`)."""
+    take: int = 0
+    """Increases with every episode that begins, also if it is the same one again."""
+    latest: int = 0
+    """The last step that the episode has reached."""
+    complete: bool = False
+    """True if the episode is over at ``latest``."""
     data: protocol.StepData | None = None
     """The numbers of the step, while the player measures them."""
+
+    @property
+    def past(self) -> bool:
+        """True if the episode has been further than this step."""
+        return self.moment.step < self.latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +138,9 @@ class Reader(QThread):
                     image=QImage() if reply.slot < 0 else self._image(reply),
                     episode=reply.episode,
                     moment=reply.moment,
-                    serial=reply.serial,
+                    take=reply.take,
+                    latest=reply.latest,
+                    complete=reply.complete,
                     data=reply.data,
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))

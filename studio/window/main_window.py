@@ -31,6 +31,7 @@ from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
@@ -113,6 +114,7 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
+        self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
     def _connect_user(self) -> None:
@@ -126,6 +128,8 @@ class MainWindow(QMainWindow):
             ("runs", self._toggle_runs),
             ("help", self._show_help),
             ("undo", self.live.undo),
+            ("large", self.stage.toggle_large),
+            ("full", self.stage.toggle_full),
         ):
             self.toolbar.action(name).triggered.connect(act)
 
@@ -183,8 +187,12 @@ class MainWindow(QMainWindow):
         actions.verify_requested.connect(self.launcher.verify)
         self.launcher.verifying.connect(self.verify.check)
         self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+        self.replay.controls.large_clicked.connect(self.stage.toggle_large)
+        self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
+        self.stage.changed.connect(self._on_stage)
 
     @Slot(object)
     def _open(self, history: RunHistory) -> None:
@@ -243,6 +251,13 @@ class MainWindow(QMainWindow):
         paused = self.controller.state is SessionState.PAUSED
         act = self.controller.unpause if paused else self.controller.pause
         act()
+
+    def _show_plots_as_strip(self, strip: bool) -> None:
+        self.plots.set_columns(1 if strip else 2)
+
+    @Slot(str)
+    def _on_stage(self, size: str) -> None:
+        self.replay.set_large(size != StageSize.DOCK)
 
     @Slot()
     def show_runs(self) -> None:
@@ -342,6 +357,7 @@ class MainWindow(QMainWindow):
             return
         self.many.shutdown()
         self.controller.stop_following(wait=True)
+        self.stage.leave()
         self.docks.save(self._settings)
         self.panels.shutdown()
         self.comparison.shutdown()

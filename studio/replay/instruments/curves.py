@@ -31,7 +31,7 @@ class RewardInstrument(ChartInstrument):
         self.show_content(
             Content(
                 x=_steps(numbers),
-                subject=numbers.serial,
+                subject=numbers.take,
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(numbers.total, numbers.reward),
                 readings=(f"{numbers.total[row]:.1f}", f"{numbers.reward[row]:.3f}"),
@@ -74,7 +74,7 @@ class ValueInstrument(ChartInstrument):
         self.show_content(
             Content(
                 x=_steps(numbers),
-                subject=numbers.serial,
+                subject=numbers.take,
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(expected, obtained),
                 readings=(

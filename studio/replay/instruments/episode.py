@@ -23,8 +23,8 @@ class EpisodeNumbers:
     Rows are consecutive steps; row 0 is step :attr:`first`.
     """
 
-    def __init__(self, facts: AgentFacts, serial: int) -> None:
-        self.facts, self.serial = facts, serial
+    def __init__(self, facts: AgentFacts, take: int) -> None:
+        self.facts, self.take = facts, take
         self.first, self.count = 1, 0
         self._ended_at = 0
         self._discounted: Doubles | None = None
@@ -56,7 +56,7 @@ class EpisodeNumbers:
         """Append one step."""
         self.add(
             Steps(
-                serial=self.serial,
+                take=self.take,
                 first=data.step,
                 reward=np.array([data.reward]),
                 total=np.array([data.total]),

@@ -100,14 +100,14 @@ class ObservationChart(QWidget):
 
     def show_numbers(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show an episode, with a cursor at a step."""
-        serial, last = self._scaled_rows
+        take, last = self._scaled_rows
         # Only the new rows can extend the limits.
-        known = max(0, last - numbers.first + 1) if serial == numbers.serial else 0
+        known = max(0, last - numbers.first + 1) if take == numbers.take else 0
         new = numbers.obs[known:]
         if len(new):
             np.minimum(self._low, new.min(axis=0), out=self._low)
             np.maximum(self._high, new.max(axis=0), out=self._high)
-        self._scaled_rows = numbers.serial, numbers.last
+        self._scaled_rows = numbers.take, numbers.last
         self._numbers = numbers
         self._cursor = (step - numbers.first) / max(numbers.count - 1, 1)
         self.update()
@@ -132,7 +132,7 @@ class ObservationChart(QWidget):
         painter = QPainter(self)
         numbers, version = self._numbers, None
         if numbers is not None:
-            version = numbers.serial, numbers.first, numbers.count
+            version = numbers.take, numbers.first, numbers.count
         painter.drawPixmap(0, 0, self._cache.picture(numbers is None, version, self._draw_rows))
         if numbers is not None and numbers.count:
             plot = self._plot()

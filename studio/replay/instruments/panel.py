@@ -113,27 +113,27 @@ class InstrumentPanel(QWidget):
         self._place = picture
         if not self._measuring:
             return
-        numbers = self._numbers_of(picture.serial)
+        numbers = self._numbers_of(picture.take)
         if picture.data is not None and numbers is not None:
             numbers.add_step(picture.data)
         self._show()
 
     @Slot(object)
     def _on_steps(self, steps: Steps) -> None:
-        numbers = self._numbers_of(steps.serial)
+        numbers = self._numbers_of(steps.take)
         if numbers is not None:
             numbers.add(steps)
             # Else its picture follows.
             if self._place is not None and numbers.has(self._place.moment.step):
                 self._show()
 
-    def _numbers_of(self, serial: int) -> EpisodeNumbers | None:
+    def _numbers_of(self, take: int) -> EpisodeNumbers | None:
         """Return the numbers of an episode, new ones if it has just begun."""
         if self._facts is None:
             return None
-        if self._numbers is None or self._numbers.serial < serial:
-            self._numbers = EpisodeNumbers(self._facts, serial)
-        return self._numbers if self._numbers.serial == serial else None
+        if self._numbers is None or self._numbers.take < take:
+            self._numbers = EpisodeNumbers(self._facts, take)
+        return self._numbers if self._numbers.take == take else None
 
     @Slot()
     def _on_state(self) -> None:
@@ -148,11 +148,11 @@ class InstrumentPanel(QWidget):
 
     def _show(self) -> None:
         numbers, place = self._numbers, self._place
-        if numbers is None or place is None or place.serial != numbers.serial:
+        if numbers is None or place is None or place.take != numbers.take:
             return
         step = place.moment.step
-        if place.moment.over:
-            numbers.end(step)
+        if place.complete:
+            numbers.end(place.latest)
         known = numbers.has(step)
         self.message.setText("" if known or not step else _UNKNOWN)
         for instrument in self.instruments:

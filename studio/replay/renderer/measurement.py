@@ -42,18 +42,20 @@ class EpisodeLog:
         assert self._decision is not None
         self._steps.append((moment, *self._decision))
 
-    def after(self, step: int, serial: int, critic: Critic | None) -> Steps | None:
-        """Return the numbers of the steps after ``step``; None if there are none."""
-        last = self._steps[-1][0].step if self._steps else 0
-        wanted = min(last - step, len(self._steps))
-        if wanted <= 0:
+    def after(
+        self, step: int, take: int, critic: Critic | None, most: int | None = None
+    ) -> Steps | None:
+        """Return the numbers of up to ``most`` steps after ``step``; None if none is kept."""
+        first = self._steps[0][0].step if self._steps else 1
+        begin = max(step + 1 - first, 0)
+        rows = list(islice(self._steps, begin, None if most is None else begin + most))
+        if not rows:
             return None
-        rows = list(islice(self._steps, len(self._steps) - wanted, None))
         obs = np.stack([row[1] for row in rows])
         action = np.stack([row[2] for row in rows])
-        unknown = np.full(wanted, np.nan, np.float32)
+        unknown = np.full(len(rows), np.nan, np.float32)
         return Steps(
-            serial=serial,
+            take=take,
             first=rows[0][0].step,
             reward=np.array([row[0].reward for row in rows]),
             total=np.array([row[0].total for row in rows]),
@@ -63,31 +65,42 @@ class EpisodeLog:
         )
 
 
-def last_of(steps: Steps) -> StepData:
-    """Return the numbers of the last step."""
-    return StepData(
-        step=steps.first + len(steps.reward) - 1,
-        reward=float(steps.reward[-1]),
-        total=float(steps.total[-1]),
-        min_q=float(steps.min_q[-1]),
-        action=steps.action[-1],
-        obs=steps.obs[-1],
-    )
+class Meter:
+    """Which steps of the current episode the window wants to know, and knows already."""
 
+    def __init__(self) -> None:
+        self.on = False
+        """Whether it wants any."""
+        self._sent = 0
 
-def without_last(steps: Steps | None) -> Steps | None:
-    """Return all steps but the last; None if there are no others."""
-    if steps is None or len(steps.reward) == 1:
-        return None
-    return Steps(
-        serial=steps.serial,
-        first=steps.first,
-        reward=steps.reward[:-1],
-        total=steps.total[:-1],
-        min_q=steps.min_q[:-1],
-        action=steps.action[:-1],
-        obs=steps.obs[:-1],
-    )
+    def switch(self, on: bool) -> None:
+        """Begin with the first step of the current episode, or stop."""
+        self.on, self._sent = on, 0
+
+    def begin_episode(self) -> None:
+        """Begin with the first step of another episode."""
+        self._sent = 0
+
+    def unsent(self, log: EpisodeLog, take: int, critic: Critic | None) -> Steps | None:
+        """Return the steps to send now."""
+        found = log.after(self._sent, take, critic) if self.on else None
+        if found is not None:
+            self._sent = found.first + len(found.reward) - 1
+        return found
+
+    def at(self, step: int, log: EpisodeLog, critic: Critic | None) -> StepData | None:
+        """Return the numbers of one step, the newest or one of the past."""
+        found = log.after(step - 1, 0, critic, most=1) if self.on and step > 0 else None
+        if found is None:
+            return None
+        return StepData(
+            step=found.first,
+            reward=float(found.reward[0]),
+            total=float(found.total[0]),
+            min_q=float(found.min_q[0]),
+            action=found.action[0],
+            obs=found.obs[0],
+        )
 
 
 def sweep(critic: Critic, obs: Floats, action: Floats, dimension: int) -> tuple[Floats, Floats]:

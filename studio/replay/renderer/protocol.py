@@ -39,7 +39,21 @@ class Pause(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Pause, then take exactly one step and show it."""
+    """Pause, then show the next step, or the one before that was drawn."""
+
+    back: bool = False
+
+
+class Seek(NamedTuple):
+    """Show a step of the current episode: the last one up to ``step`` that was drawn."""
+
+    step: int
+
+
+class Loop(NamedTuple):
+    """Play the same episode again at its end, or the next one."""
+
+    on: bool
 
 
 class Restart(NamedTuple):
@@ -49,7 +63,7 @@ class Restart(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """Play this many times as fast as the environment's own speed."""
+    """Play this many times as fast as the environment's own speed; infinity: without waiting."""
 
     factor: float
 
@@ -96,7 +110,20 @@ class Quit(NamedTuple):
 
 
 Command = (
-    Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlot | Measure | Sweep | Quit
+    Load
+    | Play
+    | Pause
+    | Step
+    | Seek
+    | Loop
+    | Restart
+    | Speed
+    | Rate
+    | Fit
+    | ReleaseSlot
+    | Measure
+    | Sweep
+    | Quit
 )
 
 
@@ -139,7 +166,7 @@ class StepData(NamedTuple):
 class Steps(NamedTuple):
     """The numbers of several consecutive steps, as in :class:`StepData`; one row for each."""
 
-    serial: int
+    take: int
     """The episode's, see :class:`Frame`."""
     first: int
     """Number of the first step."""
@@ -179,6 +206,8 @@ class Loaded(NamedTuple):
     mean_return: float | None
     """Of the evaluation stored in the checkpoint, if there is one."""
     facts: AgentFacts
+    changed_ns: int = 0
+    """When the file was written: another agent may have taken its path since."""
     no_picture: str = ""
     """Why there are no pictures but numbers only."""
 
@@ -193,8 +222,12 @@ class Frame(NamedTuple):
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""
     moment: RolloutStep
-    serial: int = 0
-    """Counts all the episodes that this renderer has begun, repeated ones too."""
+    take: int = 0
+    """Increases with every episode that begins, also if it is the same one again."""
+    latest: int = 0
+    """The last step that the episode has reached; this one may be before it."""
+    complete: bool = False
+    """True if the episode is over at ``latest``."""
     data: StepData | None = None
     """Only while the steps are measured. None before the first step."""
 
