@@ -184,6 +184,7 @@ class MainWindow(QMainWindow):
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
+        actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)

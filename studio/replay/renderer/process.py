@@ -124,6 +124,8 @@ class Renderer:
                 self._adjust(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
+            case protocol.Capture():
+                self._capture()
 
     def _move(self, command: protocol.Step | protocol.Seek | protocol.Restart) -> None:
         match command:
@@ -296,6 +298,12 @@ class Renderer:
         picture = episode.picture()
         self._recording.add(picture, frame)
         return picture, frame
+
+    def _capture(self) -> None:
+        if self._episode is not None:
+            picture, _ = self._shown(self._episode)
+            height, width, _ = picture.shape
+            self._send(protocol.Captured(width, height, picture.tobytes()))
 
     def _unload(self) -> None:
         self._close_episode()

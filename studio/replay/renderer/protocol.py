@@ -83,12 +83,28 @@ class ReleaseSlot(NamedTuple):
     slot: int
 
 
+class Capture(NamedTuple):
+    """Send the picture on show in the environment's own size."""
+
+
 class Quit(NamedTuple):
     """End the process."""
 
 
 Command = (
-    Load | Play | Pause | Step | Seek | Loop | Restart | Speed | Rate | Fit | ReleaseSlot | Quit
+    Load
+    | Play
+    | Pause
+    | Step
+    | Seek
+    | Loop
+    | Restart
+    | Speed
+    | Rate
+    | Fit
+    | ReleaseSlot
+    | Capture
+    | Quit
 )
 
 
@@ -128,6 +144,14 @@ class Frame(NamedTuple):
     """True if the episode is over at ``latest``."""
 
 
+class Captured(NamedTuple):
+    """The picture that was asked for: ``height`` rows of ``width`` RGB pixels."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+
 class Refused(NamedTuple):
     """The agent cannot be shown; no agent is loaded now. ``message`` is the reason."""
 
@@ -144,4 +168,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Refused | Crashed
+Reply = Block | Loaded | Frame | Captured | Refused | Crashed
