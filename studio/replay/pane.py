@@ -14,6 +14,7 @@ from studio.replay.frame_view import FrameView
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
+from studio.replay.share.menu import ShareButton
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.controls import PlaybackControls
@@ -121,6 +122,7 @@ class ReplayPane(QWidget):
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
         self.checkpoints.shutdown()
+        self.share.shutdown()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------
@@ -143,6 +145,8 @@ class ReplayPane(QWidget):
         describe(self.allow_button, "replay_allow_button", "Allow this code", tip)
         self.allow_button.hide()
         self.checkpoints = CheckpointPanel()
+        self.share = ShareButton(self._player, self._consent, self)
+        self.controls.add_tool(self.share)
         self.play_at_start_action = QAction("Play an agent at start", self)
         self.play_at_start_action.setCheckable(True)
         self.play_at_start_action.setChecked(bool(self._settings.value(_PLAY_AT_START, True, bool)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
-from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient
+from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
 from td3core.config.consent import NO_CONSENT, Consent
 
 log = logging.getLogger(__name__)
@@ -55,6 +55,8 @@ class Player(QObject):
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
     crashed = Signal(str)
+    captured = Signal(object)
+    """Carries the picture that :meth:`capture` asked for, a ``QImage``."""
     state_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -187,6 +189,10 @@ class Player(QObject):
         self._box = protocol.Fit(width=size.width(), height=size.height())
         self._send(self._box)
 
+    def capture(self) -> None:
+        """Ask for the picture on show in the environment's own size."""
+        self._send(protocol.Capture())
+
     def reduce_rate(self, reduced: bool) -> None:
         """Draw fewer pictures per second, to leave the processor to a run."""
         self._rate = protocol.Rate(most=_REDUCED_RATE if reduced else _FULL_RATE)
@@ -265,6 +271,8 @@ class Player(QObject):
                 self.refused.emit(reply.message)
                 if reply.needs is not None:
                     self.code_refused.emit(reply.needs)
+            case protocol.Captured():
+                self.captured.emit(image_of(reply))
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
                 self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."

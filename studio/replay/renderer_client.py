@@ -156,3 +156,10 @@ class Reader(QThread):
             # It refers to the view, which could not be released otherwise.
             del shared
         return image
+
+
+def image_of(captured: protocol.Captured) -> QImage:
+    """Return a captured picture as an image of its own."""
+    width, height = captured.width, captured.height
+    stride, kind = CHANNELS * width, QImage.Format.Format_RGB888
+    return QImage(captured.pixels, width, height, stride, kind).copy()

@@ -56,6 +56,10 @@ _ACTIONS = (
         *("verify", "Verify this run resumes exactly", "shield-check-outline", ()),
         *("Test on a copy whether an interruption would change anything", False),
     ),
+    ActionSpec(
+        *("film", "Growth film…", "movie-open-outline", ()),
+        *("Film an episode of each of its checkpoints, in order", False),
+    ),
     ActionSpec("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
     ActionSpec(
         "rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"
@@ -78,6 +82,7 @@ class RunActions(QObject):
     repeat_requested = Signal(Path)
     """Start a new run that repeats the live changes of a run."""
     verify_requested = Signal(Path)
+    film_requested = Signal(Path)
     refused = Signal(str)
     deleted = Signal()
     labelled = Signal(Path, object)
@@ -181,6 +186,7 @@ class RunActions(QObject):
             "resume": busy or readable or ("The run is running" if living else ""),
             "repeat": busy or readable,
             "verify": readable or ("The run is running" if living else ""),
+            "film": readable,
             "settings": readable,
             "rename": readable,
             "note": readable,
@@ -220,6 +226,10 @@ class RunActions(QObject):
     @Slot()
     def _verify(self) -> None:
         self._ask(self.verify_requested)
+
+    @Slot()
+    def _film(self) -> None:
+        self._ask(self.film_requested)
 
     def _ask(self, for_this: SignalInstance) -> None:
         row = self._chosen_one()

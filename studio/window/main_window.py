@@ -185,6 +185,7 @@ class MainWindow(QMainWindow):
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
+        actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.panels.get(InstrumentPanel).use_player(self.replay.player)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())

@@ -60,7 +60,7 @@ def replay_command(
 ) -> Answer:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
-    from td3core.exporters.film.writer import require_film_suffix
+    from td3core.exporters.film.files import require_film_suffix
     from td3core.exporters.video import record
 
     require_writable_name(video, overwrite=force)
@@ -89,6 +89,7 @@ def export_command(
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
+    as_json: AsJson = False,
 ) -> Answer:
     """Write a saved agent in another format."""
     from td3core.checkpoint import read_header
@@ -100,8 +101,9 @@ def export_command(
     if exporter.makes_env:
         consent = obtain_consent(read_header(path).config.choice, given=trust_env)
     exporter.export(path, to, consent)
-    log(f"Exported as {exporter.name} to {to}")
-    return Answer()
+    if not as_json:
+        log(f"Exported as {exporter.name} to {to}")
+    return Answer(result={"file": str(to), "format": exporter.name})
 
 
 def export_help() -> str:

@@ -89,6 +89,7 @@ def run_peer(seed: int, folder: Path) -> None:
     if (state / "model.zip").exists():
         model = TD3.load(state / "model.zip", gymnasium.make(ENV))
         model.load_replay_buffer(state / "buffer.pkl")
+        race.curve = [row for row in race.curve if row[0] <= model.num_timesteps]
     else:
         model = TD3(
             "MlpPolicy",

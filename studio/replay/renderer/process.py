@@ -129,6 +129,8 @@ class Renderer:
                 self._ring.release(slot)
             case protocol.Measure() | protocol.Sweep():
                 self._inspect(command)
+            case protocol.Capture():
+                self._capture()
 
     def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
         match command:
@@ -351,6 +353,12 @@ class Renderer:
         picture = episode.picture()
         self._recording.add(picture, frame)
         return picture, frame
+
+    def _capture(self) -> None:
+        if self._episode is not None:
+            picture, _ = self._shown(self._episode)
+            height, width, _ = picture.shape
+            self._send(protocol.Captured(width, height, picture.tobytes()))
 
     def _unload(self) -> None:
         self._close_episode()

@@ -105,6 +105,10 @@ class Sweep(NamedTuple):
     dimension: int
 
 
+class Capture(NamedTuple):
+    """Send the picture on show in the environment's own size."""
+
+
 class Quit(NamedTuple):
     """End the process."""
 
@@ -123,6 +127,7 @@ Command = (
     | ReleaseSlot
     | Measure
     | Sweep
+    | Capture
     | Quit
 )
 
@@ -232,6 +237,14 @@ class Frame(NamedTuple):
     """Only while the steps are measured. None before the first step."""
 
 
+class Captured(NamedTuple):
+    """The picture that was asked for: ``height`` rows of ``width`` RGB pixels."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+
 class Refused(NamedTuple):
     """The agent cannot be shown; no agent is loaded now. ``message`` is the reason."""
 
@@ -248,4 +261,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Steps | Swept | Refused | Crashed
+Reply = Block | Loaded | Frame | Captured | Steps | Swept | Refused | Crashed

@@ -82,7 +82,7 @@ class PlaybackControls(QWidget):
         upper.addStretch(1)
         for button in (self.large_button, self.full_button):
             upper.addWidget(button)
-        lower = make_row(self.follow_check)
+        self._lower = lower = make_row(self.follow_check)
         lower.addStretch(1)
         for widget in (seed_label, self.seed_spin, self.menu_button):
             lower.addWidget(widget)
@@ -111,6 +111,10 @@ class PlaybackControls(QWidget):
     def add_option(self, action: QAction) -> None:
         """Offer an option in the menu."""
         self.menu.addAction(action)
+
+    def add_tool(self, button: QToolButton) -> None:
+        """Add a button to the lower row."""
+        self._lower.insertWidget(self._lower.count() - 1, button)
 
     @property
     def seed(self) -> int:

@@ -37,7 +37,7 @@ def train_group(
     as_json: bool,
 ) -> Answer:
     """Train a new group."""
-    group, allocation = plan_group(runs_dir, seeds, config, tunables, jobs)
+    group, allocation = plan_group(runs_dir, seeds, config, tunables, consent, jobs)
     return _run(group, allocation, consent, as_json=as_json)
 
 
@@ -47,7 +47,8 @@ def resume_group(
     """Continue a group: resume what was interrupted, start what was not started."""
     if steps is not None:
         group = group.with_steps(steps)
-    return _run(group, allocation_of(group, jobs), consent, save=steps is not None, as_json=as_json)
+    allocation = allocation_of(group, consent, jobs)
+    return _run(group, allocation, consent, save=steps is not None, as_json=as_json)
 
 
 def _run(

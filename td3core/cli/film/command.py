@@ -52,8 +52,8 @@ def film(
 ) -> Answer:
     """Film how an agent grew: an episode of each checkpoint of a run, in order."""
     from td3core.checkpoint import load
+    from td3core.exporters.film.files import require_film_suffix
     from td3core.exporters.film.growth import FilmSettings, record_growth
-    from td3core.exporters.film.writer import require_film_suffix
 
     require_writable_name(out, overwrite=force)
     require_film_suffix(out)

@@ -36,24 +36,25 @@ def main() -> None:
 
 
 def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
+    # The window that starts this has asked the user, and remembered the answer.
+    consent = remembered()
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
-        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.jobs)
+        plan = (job.runs_dir, job.seeds, job.config, job.tunables, consent, job.jobs)
         group, allocation = plan_group(*plan)
     else:
         group = open_group(job.path)
         if job.steps is not None:
             group = group.with_steps(job.steps)
-        allocation = allocation_of(group)
+        allocation = allocation_of(group, consent)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
-    # The window that starts this has asked the user, and remembered the answer.
     conductor = Conductor(
         group,
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
-        consent=remembered(),
+        consent=consent,
     )
     commands = _Commands(conductor)
     link.listen(commands.take, commands.parent_gone)

@@ -13,8 +13,8 @@ from av.error import FFmpegError
 from numpy.typing import NDArray
 
 from td3core.errors import RequestError
+from td3core.exporters.film.files import partial_path
 
-SUFFIXES = (".mp4", ".gif")
 ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
     ("libx264", {"crf": "20", "preset": "fast"}),
     ("mpeg4", {"qmin": "2", "qmax": "6"}),
@@ -41,11 +41,6 @@ class FilmInfo:
         return self.frames / self.fps if self.fps else 0.0
 
 
-def partial_path(target: Path) -> Path:
-    """Return where a film is written until it is complete."""
-    return target.with_name(f".{target.name}.part")
-
-
 class FilmWriter:
     """A film under construction. Every frame is encoded when it is written; none is kept.
 
@@ -59,7 +54,7 @@ class FilmWriter:
         """Prepare a film.
 
         Args:
-            target: The file; its suffix, one of :data:`SUFFIXES`, selects the format.
+            target: The file; its suffix, ``.mp4`` or ``.gif``, selects the format.
             fps: Frames per second of the environment.
             speed: How many times as fast the film plays. Frames that no player could show in
                 time are left out.
@@ -202,19 +197,6 @@ def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Crop a frame (height, width, 3) to even sizes: H.264 stores colour at half resolution."""
     height, width = frame.shape[0] & ~1, frame.shape[1] & ~1
     return np.ascontiguousarray(frame[:height, :width])
-
-
-def require_film_suffix(target: Path) -> None:
-    """Refuse a file whose suffix names no format of films.
-
-    Raises:
-        RequestError: it names none.
-    """
-    if target.suffix.lower() not in SUFFIXES:
-        raise RequestError(
-            "The suffix of {target} names no format of films; use .mp4 or .gif.",
-            target=str(target),
-        )
 
 
 def _encoder() -> tuple[str, dict[str, str]]:

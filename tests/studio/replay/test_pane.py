@@ -91,8 +91,15 @@ def test_a_hidden_pane_draws_nothing_and_goes_on_when_it_is_shown(
     assert pane.player.state is PlayerState.PLAYING
 
 
+def fits(pane: ReplayPane) -> bool:
+    """Return whether the picture has the size that there is room for, and is not drawn again."""
+    room = QSize(500, 500).scaled(pane.view.size(), Qt.AspectRatioMode.KeepAspectRatio)
+    return pane.view.image is not None and pane.view.image.size() == room
+
+
 def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
     load(qtbot, pane.player, bundled)
+    qtbot.waitUntil(lambda: fits(pane), timeout=WAIT_MS)
     pictures = watched(pane.player)
     qtbot.mouseClick(pane.controls.step_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(pictures) == 1, timeout=WAIT_MS)

@@ -29,7 +29,7 @@ def test_settings_saved_as_a_preset_are_offered_and_bring_the_same_values(window
     menu.save("My swing")
     assert find("preset_combo").currentText() == "My swing"
     find("preset_combo").setCurrentText("Pendulum-v1")
-    assert find("steps_spin").value() == 15_000
+    assert find("steps_spin").value() == 20_000
     find("preset_combo").setCurrentText("My swing")
     config, tunables = window.setup.settings(window.live.tunables())
     assert (config.steps, config.actor_hidden, config.preset) == (4321, (32, 16), "My swing")

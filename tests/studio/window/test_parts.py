@@ -123,7 +123,7 @@ def test_the_reset_button_goes_back_to_the_preset_value(qtbot):
 def test_choosing_an_environment_brings_the_values_of_its_preset(window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
     config, tunables = window.setup.settings(window.live.tunables())
-    assert (config.preset, config.steps, config.actor_hidden) == ("Pendulum-v1", 15_000, (64, 64))
+    assert (config.preset, config.steps, config.actor_hidden) == ("Pendulum-v1", 20_000, (64, 64))
     assert tunables.gamma == 0.98
     find("preset_combo").setCurrentText("TD3 defaults")
     config, tunables = window.setup.settings(window.live.tunables())

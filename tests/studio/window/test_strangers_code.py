@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.consent.dialog import ConsentDialog
 from studio.replay.player import PlayerState
+from studio.replay.share.film_dialogs import GrowthFilmDialog
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.setup.env_query import EnvQuery
@@ -165,7 +166,7 @@ def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     run: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(window.replay, "show_run", lambda _: None)
+    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
     open_run(window, run)
     editor = find("env_combo").findChild(QLineEdit)
     editor.editingFinished.emit()
@@ -214,3 +215,16 @@ def test_a_window_that_closes_asks_nothing_any_more(
     dialog.accept()
     assert stranger.imported == set()
     assert window.replay.player.state is PlayerState.EMPTY
+
+
+def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
+    tasks, films = window.replay.share.tasks, window.findChildren
+    tasks.film_run(run)
+    answer(qtbot, window, "refuse")
+    assert not films(GrowthFilmDialog)
+    tasks.film_run(run)
+    answer(qtbot, window, "allow")
+    qtbot.waitUntil(lambda: bool(films(GrowthFilmDialog)), timeout=WAIT_MS)
+    assert stranger.imported == set()

@@ -53,7 +53,7 @@ def test_a_variant_is_laid_over_the_preset_of_the_environment(name: str) -> None
     variant = load_presets()[name]
     config, tunables = compose("Pendulum-v1", [name], {})
     assert config.preset == f"Pendulum-v1 + {name}"
-    assert config.steps == 15_000
+    assert config.steps == 20_000
     for key, value in variant.values.items():
         found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
         assert found == (tuple(value) if isinstance(value, list) else value)

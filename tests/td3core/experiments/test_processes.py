@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from td3core import checkpoint
+from td3core.envs.trust import typed
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.conductor import Conductor
@@ -27,7 +28,7 @@ from td3core.protocol.events import Ended, Event, Failed, Progress, Started, Tun
 from td3core.runs.listing import list_runs
 from td3core.runs.lock import holder
 from tests.td3core.experiments.conftest import STEPS_ENV
-from tests.td3core.helpers import finish, tiny
+from tests.td3core.helpers import finish, tiny, typed
 
 PATIENCE_S = 60
 ENDLESS = 10_000_000
@@ -85,7 +86,9 @@ class Reported:
 def running(runs_dir: Path, **values: Any) -> Iterator[tuple[RunProcess, Reported]]:
     config, tunables = tiny(STEPS_ENV, **values)
     reported = Reported()
-    process = RunProcess(NewRun(config=config, tunables=tunables, runs_dir=runs_dir), reported)
+    consent = typed(config.choice).consent
+    job = NewRun(config=config, tunables=tunables, runs_dir=runs_dir, consent=consent)
+    process = RunProcess(job, reported)
     try:
         yield process, reported
     finally:
@@ -124,7 +127,9 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
         "from tests.td3core.experiments.test_processes import *\n"
         f"config, tunables = tiny(STEPS_ENV, steps={ENDLESS})\n"
         "reported = Reported()\n"
-        "job = NewRun(config=config, tunables=tunables, runs_dir=Path(sys.argv[1]))\n"
+        "consent = typed(config.choice).consent\n"
+        "folder = Path(sys.argv[1])\n"
+        "job = NewRun(config=config, tunables=tunables, runs_dir=folder, consent=consent)\n"
         "process = RunProcess(job, reported)\n"
         "reported.until(Started)\n"
         "process.detach()\n"
@@ -148,7 +153,9 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
 
 def conduct(group: Group, on_status: Callable[[SeedStatus], None] = lambda status: None) -> Any:
     allocation = Allocation(jobs=2, threads=1, reason=Message("because"))
-    return Conductor(group, allocation, lambda status, event: on_status(status)).run()
+    consent = typed(group.config.choice).consent
+    report = lambda status, event: on_status(status)  # noqa: E731
+    return Conductor(group, allocation, report, consent=consent).run()
 
 
 def test_the_runs_of_a_group_equal_single_runs_of_their_seeds(

@@ -1,0 +1,86 @@
+"""The dialog that measures an agent in noise-free episodes."""
+
+from pathlib import Path
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from studio.replay.share.task_dialog import TaskDialog
+
+_LARGEST_SEED = 2**31 - 1
+_MOST_EPISODES = 10_000
+_MOST_BARS = 20
+_HISTOGRAM_HEIGHT = 150
+_LIST_HEIGHT = 72
+
+
+class EvaluateDialog(TaskDialog):
+    """Runs ``td3-studio eval`` and shows mean, spread and every return."""
+
+    def __init__(self, agent: Path, seed: int, parent: QWidget) -> None:
+        about = f"Measures {agent.name} in episodes without exploration noise, in the background."
+        super().__init__("evaluate", "Evaluate agent", about, "Evaluate", parent)
+        self._agent = agent
+        tip = "More episodes give a more certain mean"
+        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 10, tip)
+        tip = "The same seed measures the same episodes"
+        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        self.histogram = pg.PlotWidget()
+        self.histogram.setObjectName("evaluate_histogram")
+        self.histogram.setAccessibleName("Histogram of the returns")
+        self.histogram.setFixedHeight(_HISTOGRAM_HEIGHT)
+        self.histogram.setMouseEnabled(x=False, y=False)
+        self.histogram.hideButtons()
+        self.histogram.setMenuEnabled(False)
+        self.histogram.setLabel("bottom", "Return")
+        self.histogram.setLabel("left", "Episodes")
+        self._style_histogram()
+        self.returns = QPlainTextEdit()
+        self.returns.setObjectName("evaluate_returns")
+        self.returns.setAccessibleName("Return of each episode")
+        self.returns.setReadOnly(True)
+        self.returns.setFixedHeight(_LIST_HEIGHT)
+        for part in (self.histogram, self.returns):
+            part.hide()
+            self.column.insertWidget(self.column.indexOf(self.job) + 1, part)
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        options = ["--episodes", str(self.episodes.entered()), "--seed", str(self.seed.entered())]
+        return ["eval", *options, "--json", "--", str(self._agent)], None
+
+    def show_answer(self, found: dict[str, object]) -> None:
+        """Show the statistics, a histogram, and the returns in their order."""
+        numbers = found["returns"]
+        assert isinstance(numbers, list)
+        returns = np.array(numbers, np.float64)
+        success = found["success"]
+        reached = "" if success is None else f" {success:.0%} reach {found['reward_threshold']:g}."
+        self.job.show_status(
+            f"Return {found['mean']:.2f} ± {found['std']:.2f} over {len(returns)} episodes,"
+            f" lowest {returns.min():.2f}, highest {returns.max():.2f}.{reached}"
+        )
+        self.returns.setPlainText("  ".join(f"{value:.2f}" for value in returns))
+        self._draw(returns)
+        for part in (self.histogram, self.returns):
+            part.show()
+        self.grow()
+
+    def _draw(self, returns: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+        self.histogram.clear()
+        count = int(min(_MOST_BARS, max(5, round(len(returns) ** 0.5) * 2)))
+        counts, edges = np.histogram(returns, bins=count)
+        colour = self.palette().highlight().color()
+        bars = pg.BarGraphItem(
+            x0=edges[:-1], x1=edges[1:], height=counts, y0=0, brush=colour, pen=None
+        )
+        self.histogram.addItem(bars)
+
+    def _style_histogram(self) -> None:
+        self.histogram.setBackground(self.palette().base().color())
+        text = self.palette().text().color()
+        for side in ("bottom", "left"):
+            axis = self.histogram.getAxis(side)
+            axis.setPen(text)
+            axis.setTextPen(text)

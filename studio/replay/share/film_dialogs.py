@@ -1,0 +1,113 @@
+"""The dialogs that film an agent, and a run from its first checkpoint to its last."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidget
+
+from studio.replay.share.task_dialog import TaskDialog
+from td3core.exporters.film.files import partial_path
+
+_LARGEST_SEED = 2**31 - 1
+_MOST_EPISODES = 1000
+_MOST_SECONDS = 3600
+_SLOWEST, _FASTEST = 0.1, 16.0
+_FILTERS = "Film (*.mp4);;Animated picture (*.gif)"
+
+
+class _FilmDialog(TaskDialog):
+    """What both have in common: the file, and opening it."""
+
+    def __init__(self, name: str, title: str, about: str, file: str, parent: QWidget) -> None:
+        super().__init__(name, title, about, "Record…", parent)
+        self._file, self._target = file, Path()
+        self.open_button = QPushButton("Open film")
+        self.open_button.setObjectName(f"{name}_open_button")
+        self.open_button.setEnabled(False)
+        self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
+        self.open_button.clicked.connect(self._open)
+
+    def ask_target(self) -> Path | None:
+        """Ask where to write."""
+        name, kind = QFileDialog.getSaveFileName(self, "Record film", self._file, _FILTERS)
+        if not name:
+            return None
+        path = Path(name)
+        if path.suffix.lower() not in (".mp4", ".gif"):
+            path = path.with_name(f"{path.name}{'.gif' if 'gif' in kind else '.mp4'}")
+        self._file, self._target = str(path), path
+        self.open_button.setEnabled(False)
+        return path
+
+    def show_answer(self, found: dict[str, object]) -> None:
+        """Show what was written."""
+        length = f"{found['duration_s']:.1f} s, {found['frames']:,} frames"
+        size = f"{found['width']}×{found['height']}"
+        self.job.show_status(f"{self._target.name}: {length}, {size} pixels.")
+        self.open_button.setEnabled(True)
+
+    @Slot()
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._target)))
+
+
+class AgentFilmDialog(_FilmDialog):
+    """Films episodes of one agent, as the replay plays them."""
+
+    def __init__(self, agent: Path, seed: int, speed: float, parent: QWidget) -> None:
+        about = f"Films {agent.name} without exploration noise, in the background."
+        super().__init__("film", "Record film", about, f"{agent.stem}.mp4", parent)
+        self._agent, self._speed = agent, min(max(speed, _SLOWEST), _FASTEST)
+        tip = "Episodes one after another"
+        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
+        tip = "The first episode is the one that the replay shows first"
+        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        tip = "In percent of the environment's own speed"
+        low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
+        self.speed = self.add_number("Speed in %", low, high, round(100 * self._speed), tip)
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        target = self.ask_target()
+        if target is None:
+            return None
+        options = [
+            *("--video", str(target), "--episodes", str(self.episodes.entered())),
+            *("--seed", str(self.seed.entered()), "--speed", str(self.speed.entered() / 100)),
+        ]
+        words = ["replay", *options, "--force", "--json", "--", str(self._agent)]
+        return words, partial_path(target)
+
+
+class GrowthFilmDialog(_FilmDialog):
+    """Films an episode of each checkpoint of a run."""
+
+    def __init__(self, run: Path, seed: int, parent: QWidget) -> None:
+        about = (
+            f"Films every checkpoint of {run.name} in order, with its step and return as"
+            " captions, in the background."
+        )
+        super().__init__("growth_film", "Growth film", about, f"{run.name}.mp4", parent)
+        self._run = run
+        tip = "Episodes of each checkpoint"
+        self.episodes = self.add_number("Episodes each", 1, _MOST_EPISODES, 1, tip)
+        tip = "Every checkpoint begins with the same state"
+        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        tip = "Leave a checkpoint after so many seconds of film; 0 for whole episodes"
+        self.seconds = self.add_number(
+            "Most seconds each", 0, _MOST_SECONDS, 0, tip, zero="Whole episodes"
+        )
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        target = self.ask_target()
+        if target is None:
+            return None
+        most = self.seconds.entered()
+        options = [
+            *("--out", str(target), "--episodes-per", str(self.episodes.entered())),
+            *("--seed", str(self.seed.entered())),
+            *(("--max-seconds-per", str(most)) if most else ()),
+        ]
+        return ["film", *options, "--force", "--json", "--", str(self._run)], partial_path(target)

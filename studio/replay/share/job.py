@@ -1,0 +1,105 @@
+"""One headless command with its progress, and a file that is removed if it stays unfinished."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
+
+from studio.tasks.background_queue import BackgroundQueue
+from studio.tasks.cli_process import CliProcess
+from studio.widgets.labels import breakable, plain_label
+
+_SHARE = re.compile(r"\s*(\d{1,3})\s*% *(.*)")
+
+
+class CommandJob(QWidget):
+    """Runs a command in the background; shows its progress and how it ended."""
+
+    answered = Signal(object)
+    """What the command printed with ``--json``."""
+    busy_changed = Signal(bool)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        """Make it; ``name`` begins the object names of its parts."""
+        super().__init__(parent)
+        self._unfinished: Path | None = None
+        self._cleaner = BackgroundQueue("clean-up", self)
+        self.command = CliProcess(self)
+        self.bar = QProgressBar()
+        self.bar.setObjectName(f"{name}_progress")
+        self.bar.setAccessibleName("Progress")
+        self.bar.setTextVisible(False)
+        # It keeps its place, so that nothing moves when it comes and goes.
+        policy = self.bar.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.bar.setSizePolicy(policy)
+        self.bar.hide()
+        self.status = plain_label()
+        self.status.setObjectName(f"{name}_status")
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self.bar)
+        layout.addWidget(self.status)
+        self.command.progressed.connect(self._on_progress)
+        self.command.answered.connect(self._on_answered)
+        self.command.refused.connect(self._on_refused)
+        self.command.not_started.connect(self._on_refused)
+
+    @property
+    def busy(self) -> bool:
+        """True while the command runs."""
+        return self.command.busy
+
+    def run(self, words: Sequence[str], unfinished: Path | None = None) -> None:
+        """Start a command; ``unfinished`` is what is left behind if its process is killed."""
+        self.cancel()
+        self._unfinished = unfinished
+        self.show_status("Starting…")
+        self.bar.setRange(0, 0)
+        self.bar.show()
+        self.command.run(words)
+        self.busy_changed.emit(True)
+
+    def cancel(self) -> None:
+        """End the command, if one runs, and remove the unfinished file."""
+        if self.command.busy:
+            self.command.cancel()
+            if self._unfinished is not None:
+                self._cleaner.add(partial(self._unfinished.unlink, missing_ok=True))
+            self._end("Cancelled.")
+
+    def shutdown(self) -> None:
+        """End the command and wait until its file is removed."""
+        self.cancel()
+        self._cleaner.finish()
+
+    def show_status(self, text: str) -> None:
+        """Show a sentence below the bar."""
+        self.status.setText(breakable(text))
+
+    def _end(self, text: str) -> None:
+        self.bar.hide()
+        self.show_status(text)
+        self.busy_changed.emit(False)
+
+    @Slot(str)
+    def _on_progress(self, line: str) -> None:
+        match = _SHARE.fullmatch(line)
+        if match is not None:
+            self.bar.setRange(0, 100)
+            self.bar.setValue(int(match[1]))
+        self.show_status((match[2] if match is not None else line).capitalize())
+
+    @Slot(object)
+    def _on_answered(self, found: object) -> None:
+        self._end("")
+        self.answered.emit(found)
+
+    @Slot(str)
+    def _on_refused(self, reason: str) -> None:
+        self._end(reason)

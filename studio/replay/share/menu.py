@@ -1,0 +1,204 @@
+"""The button "Share" of the replay pane, and what its menu starts."""
+
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QAction, QImage, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
+
+from studio.consent.code_consent import CodeConsent
+from studio.replay.player import Player, PlayerState
+from studio.replay.share.evaluate_dialog import EvaluateDialog
+from studio.replay.share.export_dialog import ExportDialog
+from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
+from studio.replay.share.task_dialog import TaskDialog
+from studio.tasks.background_queue import BackgroundQueue
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import Stopped
+from studio.widgets.controls import describe
+from td3core.config.consent import Consent
+from td3core.config.env_choice import EnvChoice
+from td3core.runs.directory import RunDirectory
+
+_NO_AGENT = "Choose an agent first"
+_NO_RUN = "This agent belongs to no run"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    text: str
+    keys: str
+    tip: str
+
+
+_ENTRIES = (
+    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of this agent (MP4, GIF)"),
+    _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
+    _Entry("picture", "Save picture as PNG…", "Ctrl+Shift+P", "In the environment's own size"),
+    _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
+    _Entry("export", "Export actor…", "Ctrl+Shift+X", "Write this agent in another format"),
+)
+
+
+class ShareButton(QToolButton):
+    """Offers what can be done with the agent on show outside of the replay."""
+
+    def __init__(self, player: Player, consent: CodeConsent, parent: QWidget) -> None:
+        super().__init__(parent)
+        describe(self, "replay_share_button", "Share", "Films, pictures, evaluations and exports")
+        self.setText("Share")
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.tasks = ShareTasks(player, consent, self)
+        self.share_menu = QMenu(self)
+        self.share_menu.setToolTipsVisible(True)
+        self._player, self._actions = player, dict[str, QAction]()
+        for entry in _ENTRIES:
+            action = QAction(entry.text, self)
+            action.setObjectName(f"share_{entry.name}_action")
+            action.setShortcut(QKeySequence(entry.keys))
+            action.triggered.connect(getattr(self.tasks, entry.name))
+            self._actions[entry.name] = action
+        self.share_menu.addActions(list(self._actions.values()))
+        # Also on the button, so that the keys work while the menu is closed.
+        self.addActions(list(self._actions.values()))
+        self.setMenu(self.share_menu)
+        player.state_changed.connect(self.show_what_is_possible)
+        self.share_menu.aboutToShow.connect(self.show_what_is_possible)
+        self.show_what_is_possible()
+
+    @Slot()
+    def show_what_is_possible(self) -> None:
+        """Enable what can be done with the agent on show; tooltips explain the rest."""
+        agent = self.tasks.agent()
+        for entry in _ENTRIES:
+            why_not = "" if agent is not None else _NO_AGENT
+            if agent is not None and entry.name == "growth" and run_of(agent) is None:
+                why_not = _NO_RUN
+            self._actions[entry.name].setEnabled(not why_not)
+            self._actions[entry.name].setToolTip(why_not or entry.tip)
+
+    def shutdown(self) -> None:
+        """End what is under way: the window is closing."""
+        self.tasks.shutdown()
+
+
+class ShareTasks(QObject):
+    """Opens a dialog for each task once the code of the environment may run."""
+
+    def __init__(self, player: Player, consent: CodeConsent, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._player, self._consent, self._widget = player, consent, widget
+        self._reader = BackgroundReader("read-environment", self)
+        self._writer = BackgroundQueue("write-picture", self)
+        self._dialogs: list[TaskDialog] = []
+        self._waits_for_picture = False
+        player.captured.connect(self._on_captured)
+
+    def agent(self) -> Path | None:
+        """Return the agent on show, if there is one."""
+        shown = self._player.state in (PlayerState.PAUSED, PlayerState.PLAYING)
+        return self._player.path if shown else None
+
+    @Slot()
+    def film(self) -> None:
+        """Film the agent on show."""
+        agent = self.agent()
+        if agent is not None:
+            player = self._player
+            # A film has a speed, even if the replay does not wait.
+            speed = player.speed if isfinite(player.speed) else 1.0
+            self._open(AgentFilmDialog(agent, player.seed, speed, self._window()))
+
+    @Slot()
+    def growth(self) -> None:
+        """Film all checkpoints of the run of the agent on show."""
+        agent = self.agent()
+        run = run_of(agent) if agent is not None else None
+        if run is not None:
+            self._open(GrowthFilmDialog(run, self._player.seed, self._window()))
+
+    @Slot(Path)
+    def film_run(self, run: Path) -> None:
+        """Film all checkpoints of a run that is not on show."""
+
+        def open_dialog(_: Consent) -> None:
+            self._open(GrowthFilmDialog(run, self._player.seed, self._window()))
+
+        def obtain(choice: EnvChoice) -> None:
+            self._consent.obtain(choice, open_dialog)
+
+        self._reader.read(partial(_choice_of, run), obtain)
+
+    @Slot()
+    def evaluate(self) -> None:
+        """Measure the agent on show."""
+        agent = self.agent()
+        if agent is not None:
+            self._open(EvaluateDialog(agent, self._player.seed, self._window()))
+
+    @Slot()
+    def export(self) -> None:
+        """Write the agent on show in another format."""
+        agent = self.agent()
+        if agent is not None:
+            self._open(ExportDialog(agent, self._window()))
+
+    @Slot()
+    def picture(self) -> None:
+        """Save the frame on show, as the environment drew it."""
+        if self.agent() is not None:
+            self._waits_for_picture = True
+            self._player.capture()
+
+    def shutdown(self) -> None:
+        """End what is under way: the window is closing."""
+        self._reader.stop()
+        for dialog in self._dialogs:
+            dialog.shutdown()
+        self._writer.finish()
+
+    @Slot(object)
+    def _on_captured(self, image: QImage) -> None:
+        # Answered later: by then another one may have been asked for.
+        waited, self._waits_for_picture = self._waits_for_picture, False
+        if not waited:
+            return
+        agent = self._player.path
+        name = f"{agent.stem if agent else 'picture'}.png"
+        target, _ = QFileDialog.getSaveFileName(
+            self._window(), "Save picture", name, "Pictures (*.png)"
+        )
+        if target:
+            path = Path(target if target.lower().endswith(".png") else f"{target}.png")
+            self._writer.add(partial(_write_picture, image, path), self._on_written)
+
+    def _on_written(self, problem: str) -> None:
+        if problem:
+            self._player.refused.emit(problem)
+
+    def _open(self, dialog: TaskDialog) -> None:
+        self._dialogs.append(dialog)
+        dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+
+    def _window(self) -> QWidget:
+        return self._widget.window()
+
+
+def run_of(agent: Path) -> Path | None:
+    """Return the run that a checkpoint belongs to; None for a file on its own."""
+    return agent.parent.parent if agent.parent.name == "checkpoints" else None
+
+
+def _choice_of(run: Path, _: Stopped) -> EnvChoice:
+    return RunDirectory.open(run).config.choice
+
+
+def _write_picture(image: QImage, path: Path) -> str:
+    """Write a picture; return why it cannot be written, or nothing."""
+    return "" if image.save(str(path)) else f"{path} cannot be written."

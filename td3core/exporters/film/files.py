@@ -1,0 +1,25 @@
+"""The files of films, before anything is encoded. Imports neither PyAV nor a simulator."""
+
+from pathlib import Path
+
+from td3core.errors import RequestError
+
+SUFFIXES = (".mp4", ".gif")
+
+
+def partial_path(target: Path) -> Path:
+    """Return where a film is written until it is complete."""
+    return target.with_name(f".{target.name}.part")
+
+
+def require_film_suffix(target: Path) -> None:
+    """Refuse a file whose suffix names no format of films.
+
+    Raises:
+        RequestError: it names none.
+    """
+    if target.suffix.lower() not in SUFFIXES:
+        raise RequestError(
+            "The suffix of {target} names no format of films; use .mp4 or .gif.",
+            target=str(target),
+        )

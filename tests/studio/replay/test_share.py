@@ -1,0 +1,169 @@
+"""What leaves the window: films, pictures, evaluations and exports, as the commands make them."""
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import av
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QImage
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from studio.replay.pane import ReplayPane
+from studio.replay.share.evaluate_dialog import EvaluateDialog
+from studio.replay.share.export_dialog import ExportDialog
+from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
+from studio.replay.share.task_dialog import TaskDialog
+from td3core import checkpoint
+from td3core.cli import app
+from tests.studio.replay.scenes import WAIT_MS, load, renderers
+
+D = TypeVar("D", bound=TaskDialog)
+
+
+@pytest.fixture
+def shown(qtbot: QtBot, pane: ReplayPane, agent: Path) -> ReplayPane:
+    """A pane that shows the first frame of a pendulum."""
+    load(qtbot, pane.player, agent)
+    return pane
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Let the user choose this file."""
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+
+
+def opened(pane: ReplayPane, name: str, kind: type[D]) -> D:
+    """Choose an entry of the menu and return the dialog it opens."""
+    action = pane.share.findChild(QAction, f"share_{name}_action")
+    assert action is not None
+    assert action.isEnabled()
+    action.trigger()
+    (dialog,) = pane.window().findChildren(kind)
+    return dialog
+
+
+def answer(qtbot: QtBot, dialog: TaskDialog) -> dict[str, Any]:
+    with qtbot.waitSignal(dialog.job.answered, timeout=2 * WAIT_MS) as answered:
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert dialog.start_button.isEnabled()
+    assert not dialog.job.bar.isVisible()
+    found: dict[str, Any] = answered.args[0]
+    return found
+
+
+def status(dialog: TaskDialog) -> str:
+    label = dialog.job.findChild(QLabel)
+    assert label is not None
+    return label.text()
+
+
+def test_nothing_is_offered_without_an_agent(pane: ReplayPane) -> None:
+    actions = pane.share.share_menu.actions()
+    assert len(actions) == 5
+    assert all(action.shortcut().toString() for action in actions)
+    assert {action.isEnabled() for action in actions} == {False}
+    assert {action.toolTip() for action in actions} == {"Choose an agent first"}
+
+
+def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, tmp_path / "walk")
+    shown.player.start_over(4)
+    shown.player.set_speed(4.0)
+    dialog = opened(shown, "film", AgentFilmDialog)
+    told = answer(qtbot, dialog)
+    with av.open(str(tmp_path / "walk.mp4")) as film:
+        frames = sum(1 for _ in film.decode(video=0))
+        assert film.duration is not None
+        # 200 steps at 30 a second, four times as fast; every second one, for 60 a second.
+        assert (frames, film.duration / av.time_base) == (100, pytest.approx(200 / 120))
+    assert (told["seed"], told["frames"], told["lengths"]) == (4, 100, [200])
+    assert status(dialog) == "walk.mp4: 1.7 s, 100 frames, 500×500 pixels."
+    growth = shown.share.findChild(QAction, "share_growth_action")
+    assert growth is not None
+    assert growth.toolTip() == "This agent belongs to no run"
+
+
+def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, processes = set(tmp_path.iterdir()), len(renderers())
+    answer_with(monkeypatch, tmp_path / "long.mp4")
+    dialog = opened(shown, "film", AgentFilmDialog)
+    dialog.episodes.setValue(1000)
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert dialog.job.busy
+    half = tmp_path / ".long.mp4.part"
+    qtbot.waitUntil(half.exists, timeout=2 * WAIT_MS)
+    qtbot.mouseClick(dialog.cancel_button, Qt.MouseButton.LeftButton)
+    assert status(dialog) == "Cancelled."
+    qtbot.waitUntil(lambda: set(tmp_path.iterdir()) == before, timeout=WAIT_MS)
+    assert len(renderers()) == processes
+
+
+def test_an_evaluation_gives_the_numbers_of_the_command(
+    qtbot: QtBot, shown: ReplayPane, agent: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown.player.start_over(9)
+    dialog = opened(shown, "evaluate", EvaluateDialog)
+    dialog.episodes.setValue(3)
+    answer(qtbot, dialog)
+    assert app.main(["eval", str(agent), "--episodes", "3", "--seed", "9", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    returns = told["returns"]
+    assert status(dialog) == (
+        f"Return {told['mean']:.2f} ± {told['std']:.2f} over 3 episodes,"
+        f" lowest {min(returns):.2f}, highest {max(returns):.2f}."
+    )
+    text = dialog.findChild(QPlainTextEdit)
+    assert text is not None
+    assert text.toPlainText().split() == [f"{value:.2f}" for value in returns]
+    (bars,) = dialog.histogram.getPlotItem().items
+    assert sum(bars.opts["height"]) == 3
+
+
+def test_the_picture_has_the_size_of_the_environment_not_of_the_pane(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, tmp_path / "still")
+    action = shown.share.findChild(QAction, "share_picture_action")
+    assert action is not None
+    action.trigger()
+    target = tmp_path / "still.png"
+    qtbot.waitUntil(lambda: target.exists() and not QImage(str(target)).isNull(), timeout=WAIT_MS)
+    image = QImage(str(target))
+    assert (image.width(), image.height()) == (500, 500)
+    assert shown.view.image is not None
+    assert shown.view.image.width() < 500
+
+
+def test_an_actor_is_exported_in_every_format_of_the_registry(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, tmp_path / "actor")
+    dialog = opened(shown, "export", ExportDialog)
+    combo = dialog.findChild(QComboBox)
+    assert combo is not None
+    shown_formats = [combo.itemText(at) for at in range(combo.count())]
+    assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif)"]
+    answer(qtbot, dialog)
+    assert checkpoint.read_header(tmp_path / "actor.safetensors").env.env_id == "Pendulum-v1"
+
+
+def test_a_task_that_is_refused_gives_its_sentence(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, tmp_path / "nowhere" / "a.mp4")
+    shown.share.tasks._open(GrowthFilmDialog(tmp_path / "no run", 0, shown.window()))
+    (dialog,) = shown.window().findChildren(GrowthFilmDialog)
+    with qtbot.waitSignal(dialog.job.busy_changed, timeout=WAIT_MS):
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not dialog.job.busy, timeout=2 * WAIT_MS)
+    assert "no run" in status(dialog)
+    dialog.close()
+    qtbot.waitUntil(lambda: not shown.window().findChildren(GrowthFilmDialog), timeout=WAIT_MS)
+    assert shown.share.tasks._dialogs == []
