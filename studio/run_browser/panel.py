@@ -77,6 +77,10 @@ class RunBrowser(QWidget):
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
         self._reading.setFixedWidth(70)
+        # Its place stays, so that the buttons beside it do not move.
+        policy = self._reading.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._reading.setSizePolicy(policy)
         self._reading.hide()
         bar = QHBoxLayout()
         bar.setSpacing(4)
