@@ -67,6 +67,8 @@ class RunBrowser(QWidget):
         self.search.setPlaceholderText("Search runs…")
         self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
+        # The clear button would widen the window when it appears.
+        self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(320)
         self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
