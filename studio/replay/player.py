@@ -254,8 +254,7 @@ class Player(QObject):
         match reply:
             case ReceivedFrame(picture=picture, slot=slot):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
-                if slot >= 0:
-                    self._send(protocol.ReleaseSlot(slot=slot))
+                self._send(protocol.ReleaseSlot(slot=slot))
                 self._show(picture)
             case protocol.Steps():
                 self.steps_measured.emit(reply)
