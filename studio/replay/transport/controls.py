@@ -178,7 +178,7 @@ def _make_seed_box() -> QSpinBox:
     box = WholeNumberBox(0, _LARGEST_SEED)
     tip = "Seed of the episodes. An evaluation with the same seed measures the same episodes."
     describe(box, "replay_seed_spin", "Seed", tip)
-    box.setMinimumWidth(56)
+    box.setMinimumWidth(50)
     box.setMaximumWidth(110)
     box.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     return box
