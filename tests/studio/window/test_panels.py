@@ -81,6 +81,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Runs",
         "Group and queue",
         "Sweeps",
+        "Instruments",
     ]
 
 
