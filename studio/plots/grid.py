@@ -13,6 +13,7 @@ from studio.plots.card import PlotCard
 from studio.plots.view_range import steps_shown
 from studio.theme.theme import Theme
 
+_COLUMNS = 2
 REDRAW_MS = 100
 """Shortest time between redraws: ten a second look alive and leave the run its processor."""
 
@@ -49,6 +50,15 @@ class CurveGrid(QWidget):
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
 
+    def set_columns(self, columns: int) -> None:
+        """Lay the plots out with this many in a row."""
+        layout, count = self._layout, len(self._cards)
+        for index, card in enumerate(self._cards.values()):
+            layout.addWidget(card, index // columns, index % columns)
+        for index in range(count):
+            layout.setColumnStretch(index, int(index < columns))
+            layout.setRowStretch(index, int(index * columns < count))
+
     def _lay_out(self) -> None:
         self._layout = QGridLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -60,10 +70,7 @@ class CurveGrid(QWidget):
 
     def arrange(self) -> None:
         """Place the plots: two in a row."""
-        for index, card in enumerate(self._cards.values()):
-            self._layout.addWidget(card, index // 2, index % 2)
-            self._layout.setColumnStretch(index % 2, 1)
-            self._layout.setRowStretch(index // 2, 1)
+        self.set_columns(_COLUMNS)
 
     def length(self) -> float:
         """Return where the x axis ends at the latest; 0 if that is unknown."""

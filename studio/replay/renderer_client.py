@@ -26,9 +26,23 @@ class Picture:
     """One rendered step of an episode; the image owns its pixels."""
 
     image: QImage
+    """Null where the environment cannot render."""
     episode: int
     """Counted from 0."""
     moment: RolloutStep
+    take: int = 0
+    """Increases with every episode that begins, also if it is the same one again."""
+    latest: int = 0
+    """The last step that the episode has reached."""
+    complete: bool = False
+    """True if the episode is over at ``latest``."""
+    data: protocol.StepData | None = None
+    """The numbers of the step, while the player measures them."""
+
+    @property
+    def past(self) -> bool:
+        """True if the episode has been further than this step."""
+        return self.moment.step < self.latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +135,13 @@ class Reader(QThread):
                 self._ring.attach(name)
             case protocol.Frame():
                 picture = Picture(
-                    image=self._image(reply), episode=reply.episode, moment=reply.moment
+                    image=QImage() if reply.slot < 0 else self._image(reply),
+                    episode=reply.episode,
+                    moment=reply.moment,
+                    take=reply.take,
+                    latest=reply.latest,
+                    complete=reply.complete,
+                    data=reply.data,
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:

@@ -12,11 +12,13 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_reader import TrialSettings
+from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
 from studio.plots.compare.view import CompareView
 from studio.plots.run.grid import PlotGrid
+from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
@@ -29,10 +31,10 @@ from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.session_memory import SessionMemory
-from studio.window.shortcuts import ShortcutsDialog
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
@@ -118,6 +120,7 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
+        self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
     def _connect_user(self) -> None:
@@ -133,6 +136,8 @@ class MainWindow(QMainWindow):
             ("undo", self.live.undo),
             ("redo", self.live.redo),
             ("keys", self._show_keys),
+            ("large", self.stage.toggle_large),
+            ("full", self.stage.toggle_full),
         ):
             self.toolbar.action(name).triggered.connect(act)
 
@@ -201,8 +206,13 @@ class MainWindow(QMainWindow):
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
+        self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+        self.replay.controls.large_clicked.connect(self.stage.toggle_large)
+        self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
+        self.stage.changed.connect(self._on_stage)
 
     @Slot(object)
     def _open(self, history: RunHistory) -> None:
@@ -236,6 +246,13 @@ class MainWindow(QMainWindow):
         paused = self.controller.state is SessionState.PAUSED
         act = self.controller.unpause if paused else self.controller.pause
         act()
+
+    def _show_plots_as_strip(self, strip: bool) -> None:
+        self.plots.set_columns(1 if strip else 2)
+
+    @Slot(str)
+    def _on_stage(self, size: str) -> None:
+        self.replay.set_large(size != StageSize.DOCK)
 
     @Slot()
     def show_runs(self) -> None:
@@ -339,6 +356,7 @@ class MainWindow(QMainWindow):
             return
         self.many.shutdown()
         self.controller.stop_following(wait=True)
+        self.stage.leave()
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
         self.memory.stop()

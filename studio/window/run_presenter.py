@@ -63,7 +63,7 @@ class RunPresenter(QObject):
             parts.setup.show_run(record.config, record.title)
         if record.progress is not None:
             parts.live.offer(record.first_tunables, record.progress.tunables)
-        parts.replay.show_run(history.agents)
+        parts.replay.show_run(history.agents, live=history.live)
 
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:

@@ -27,6 +27,7 @@ class PlotGrid(CurveGrid):
         self._large = PLOTS[0].name
         self._axis: XAxis = "steps"
         self._bar = self._make_bar(model)
+        self._strip = False
         super().__init__(cards, theme, parent)
         for name, card in cards.items():
             card.subject = self._subject
@@ -79,21 +80,36 @@ class PlotGrid(CurveGrid):
         self._show_smoothing()
         self.redraw_later()
 
+    def set_columns(self, columns: int) -> None:
+        """Show all plots small below each other for one column, else one of them large."""
+        self._strip = columns == 1
+        self._bar.setHidden(self._strip)
+        self.arrange()
+        self.redraw_later()
+
     def arrange(self) -> None:
         """Place the large plot above the others."""
+        if self._strip:
+            super().set_columns(1)
+            for card in self._cards.values():
+                card.set_small(True)
+            return
         small = [name for name in self._cards if name != self._large]
         self._layout.addWidget(self._bar, 0, 0, 1, len(small))
         self._layout.addWidget(self._cards[self._large], 1, 0, 1, len(small))
         for column, name in enumerate(small):
             self._layout.addWidget(self._cards[name], 2, column)
             self._layout.setColumnStretch(column, 1)
-        self._layout.setRowStretch(1, _LARGE)
-        self._layout.setRowStretch(2, _SMALL)
+        self._layout.setColumnStretch(len(small), 0)
+        for row, stretch in enumerate((0, _LARGE, _SMALL, 0)):
+            self._layout.setRowStretch(row, stretch)
         for name, card in self._cards.items():
             card.set_small(name != self._large and name != self.maximised)
 
     def show_only(self, name: str) -> None:
         """Leave the bar in place, and let a plot of the lower row have the whole height."""
+        if self._strip:
+            return
         small = bool(name) and name != self._large
         self._layout.setRowStretch(1, 0 if small else _LARGE)
         for column in range(len(self._cards) - 1):
