@@ -19,7 +19,7 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     qtbot.waitUntil(lambda: window.replay.view.width() > 2 * width)
     assert shown() == {"replay_dock"}
     # The plots are a strip beside it, one below the other.
-    cards = [window.plots.card(name) for name in ("plot_return", "plot_q")]
+    cards = [window.plots.card(name) for name in ("plot_q", "plot_critic_loss")]
     qtbot.waitUntil(lambda: cards[0].x() == cards[1].x())
     assert all(card.isVisible() for card in cards)
     assert not window.replay.checkpoints.isVisible()
