@@ -21,6 +21,8 @@ SWITCH_INTERVAL_S = 0.0005
 """How often Python switches threads. With its default of 5 ms, the warm-up and the environments,
 which are pure Python, block the window for up to 300 ms."""
 
+_LOOK_AGAIN_MS = 100
+
 
 def build_window(runs_dir: Path) -> MainWindow:
     """Build the whole window without showing it. Requires a QApplication."""
@@ -50,10 +52,25 @@ def run(runs_dir: Path | None = None) -> int:
     signal_timer = _handle_signals(window)
     QTimer.singleShot(0, _enable_gc)
     # After the window is drawn: loading torch holds the interpreter for a second.
-    QTimer.singleShot(200, load_engine_in_background)
+    QTimer.singleShot(200, partial(_load_engine, window))
     status = app.exec()
     signal_timer.stop()
     return status
+
+
+def _load_engine(window: MainWindow) -> None:
+    """Load torch in the background, then let an agent play: both at once would delay each other."""
+    thread = load_engine_in_background()
+    waiting = QTimer(window)
+    waiting.setInterval(_LOOK_AGAIN_MS)
+
+    def look() -> None:
+        if not thread.is_alive():
+            waiting.stop()
+            window.replay.play_at_start()
+
+    waiting.timeout.connect(look)
+    waiting.start()
 
 
 def _enable_gc() -> None:

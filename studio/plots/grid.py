@@ -13,6 +13,7 @@ from studio.plots.view_range import steps_shown
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 
+_COLUMNS = 2
 REDRAW_MS = 100
 """Shortest time between redraws: ten a second look alive and leave the run its processor."""
 
@@ -44,14 +45,20 @@ class CurveGrid(QWidget):
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
 
-    def _lay_out(self) -> None:
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
+    def set_columns(self, columns: int) -> None:
+        """Lay the plots out with this many in a row."""
+        layout, count = self._grid, len(self._cards)
         for index, card in enumerate(self._cards.values()):
-            layout.addWidget(card, index // 2, index % 2)
-            layout.setColumnStretch(index % 2, 1)
-            layout.setRowStretch(index // 2, 1)
+            layout.addWidget(card, index // columns, index % columns)
+        for index in range(count):
+            layout.setColumnStretch(index, int(index < columns))
+            layout.setRowStretch(index, int(index * columns < count))
+
+    def _lay_out(self) -> None:
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(6)
+        self.set_columns(_COLUMNS)
         first, *others = (card.plot for card in self._cards.values())
         for plot in others:
             plot.setXLink(first)

@@ -2,11 +2,10 @@
 
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from studio.formatting import short_steps
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.widgets.controls import make_label, make_row
-from studio.widgets.labels import plain_tip
+from studio.widgets.labels import ElidedLabel, plain_tip
 
 _FIGURES = {"step": 3, "return": 4, "episode": 3}
 """The numbers shown, each with its share of the width."""
@@ -17,7 +16,9 @@ class Caption(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title = make_label("replay_title", muted=True)
+        self.title = ElidedLabel()
+        self.title.setObjectName("replay_title")
+        self.title.setProperty("role", "muted")
         self.ending = make_label("replay_chip")
         self.ending.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.ending.setStyleSheet(
@@ -41,10 +42,11 @@ class Caption(QWidget):
             label.setSizePolicy(policy)
             label.hide()
 
-    def show_agent(self, loaded: Loaded) -> None:
-        """Name the agent."""
+    def show_agent(self, loaded: Loaded, role: str = "") -> None:
+        """Name the agent; ``role`` is what it is to its run, such as ``newest``."""
         mean = "" if loaded.mean_return is None else f", return {loaded.mean_return:.1f}"
-        self.title.setText(f"{loaded.env_id} · {short_steps(loaded.env_steps)}")
+        name = f"{role}, step" if role else "step"
+        self.title.setText(f"{loaded.env_id} · {name} {loaded.env_steps:,}")
         self.title.setToolTip(plain_tip(f"{loaded.path}\nstep {loaded.env_steps:,}{mean}"))
         self.title.show()
 

@@ -33,11 +33,15 @@ class CheckpointPanel(QWidget):
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
     branch_requested = Signal(Path)
+    listed = Signal(object)
+    """What the current run has on disk (:class:`~studio.session.agents.SavedAgents`)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._current: Path | None = None
         self._quiet = self._busy = self._outdated = False
+        self._shown: Path | None = None
+        """The agent that was marked last, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
         """The agent whose menu was asked for, and where."""
         self._current_reader = BackgroundReader("list-agents", self)
@@ -123,6 +127,11 @@ class CheckpointPanel(QWidget):
 
     # The current run ----------------------------------------------------------------------------
 
+    @property
+    def current_run(self) -> Path | None:
+        """The run on show."""
+        return self._current
+
     def set_current_run(self, path: Path | None, agents: SavedAgents | None = None) -> None:
         """Show the checkpoints of the run on show; ``agents`` are those known to be on disk."""
         path = path.absolute() if path else None
@@ -165,6 +174,7 @@ class CheckpointPanel(QWidget):
         if not self._outdated:
             with self._choice_kept():
                 self.model.show_agents(Section.CURRENT, agents)
+            self.listed.emit(agents)
 
     @Slot(bool)
     def _on_current_read(self, busy: bool) -> None:
@@ -203,12 +213,19 @@ class CheckpointPanel(QWidget):
         return _path_of(rows[0]) if rows else None
 
     def select(self, path: Path) -> None:
-        """Mark the row of a checkpoint without announcing it as chosen."""
-        index = self.model.find(path)
-        if index.isValid() and path != self.chosen():
+        """Mark the row of a checkpoint without announcing it as chosen; none if it has no row."""
+        self._shown = path
+        if path != self.chosen():
             self._quiet = True
-            self.view.setCurrentIndex(index)
+            self._mark(self.model.find(path))
             self._quiet = False
+
+    def _mark(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.view.setCurrentIndex(index)
+        else:
+            self.view.clearSelection()
+            self.view.selectionModel().clearCurrentIndex()
 
     def _show_section(
         self, section: Section, title: str, agents: SavedAgents | None = None
@@ -225,16 +242,14 @@ class CheckpointPanel(QWidget):
     @contextmanager
     def _choice_kept(self) -> Iterator[None]:
         """Keep the selection while rows come and go."""
-        chosen = self.chosen()
+        # The agent on show may get its row only now.
+        chosen = self.chosen() or self._shown
         # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
         self._quiet = True
         yield
         index = self.model.find(chosen) if chosen is not None else QModelIndex()
-        if not index.isValid():
-            self.view.clearSelection()
-            self.view.selectionModel().clearCurrentIndex()
-        elif chosen != self.chosen():
-            self.view.setCurrentIndex(index)
+        if not index.isValid() or chosen != self.chosen():
+            self._mark(index)
         self._quiet = False
 
     @Slot(QItemSelection, QItemSelection)

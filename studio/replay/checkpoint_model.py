@@ -13,6 +13,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from studio.replay import checkpoint_rows
 from studio.replay.checkpoint_rows import Row, heading, row_of
 from studio.replay.header_cache import HeaderCache
+from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
 from td3core.checkpoint import SUFFIX
 
@@ -39,6 +40,8 @@ class CheckpointModel(QAbstractListModel):
         super().__init__(parent)
         self._sections: dict[Section, list[Row]] = {section: [] for section in Section}
         self._titles: dict[Section, str] = {}
+        self.marks: dict[int, set[Mark]] = {}
+        """What is special about agents of the current run, by step."""
         self._means: dict[int, float] = {}
         """Mean returns of the current run's evaluations, by step."""
         self.headers = HeaderCache(self)
@@ -82,6 +85,19 @@ class CheckpointModel(QAbstractListModel):
                     return row.path
         return None
 
+    def current_files(self) -> list[SavedFile] | None:
+        """Return the agents of the current run; None without a run."""
+        rows = self._sections[Section.CURRENT]
+        return (
+            [
+                SavedFile(path=row.path, env_steps=row.env_steps, mean_return=row.mean_return)
+                for row in rows
+                if row.path is not None
+            ]
+            if rows
+            else None
+        )
+
     def why_no_branch(self, path: Path) -> str | None:
         """Return why no run can be branched from an agent, empty if one can; None if unknown yet.
 
@@ -103,6 +119,7 @@ class CheckpointModel(QAbstractListModel):
         self._titles[section] = title
         if section is Section.CURRENT:
             self._means.clear()
+            self.marks = {}
         self._merge(section, [heading(title)])
 
     def show_agents(self, section: Section, agents: SavedAgents) -> None:
@@ -111,6 +128,7 @@ class CheckpointModel(QAbstractListModel):
         if section is Section.CURRENT:
             # An evaluation is announced before it is written down.
             means = self._means = means | self._means
+            self.marks = marks_of(agents.manual, agents.branched)
         for path, stamp in agents.stamps.items():
             self.headers.note_version(path, stamp)
         rows = sorted((row_of(path, means) for path in agents.stamps), key=lambda row: row.order)

@@ -1,5 +1,7 @@
 """The picture in the replay pane."""
 
+import math
+
 from PySide6.QtCore import QEvent, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QImage,
@@ -14,6 +16,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 _RADIUS = 8.0
 _MARGIN = 16
 _SETTLED_MS = 100
+_USUAL_ASPECT = 2 / 3
+_LARGEST = 2**24 - 1
 
 
 class FrameView(QWidget):
@@ -31,6 +35,8 @@ class FrameView(QWidget):
         self._image: QImage | None = None
         self._scaled: QImage | None = None
         self._placeholder = placeholder
+        self._fills = False
+        self._aspect = _USUAL_ASPECT
         self.setMinimumSize(160, 110)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -40,12 +46,22 @@ class FrameView(QWidget):
         """The picture on show, unscaled."""
         return self._image
 
+    def use_all_height(self, fills: bool) -> None:
+        """Take all the height there is, or only what the picture needs at this width."""
+        self._fills = fills
+        self._limit_height()
+
+    def _limit_height(self) -> None:
+        needed = math.ceil(self.width() * self._aspect)
+        self.setMaximumHeight(_LARGEST if self._fills else max(needed, self.minimumHeight()))
+
     def _pixels(self) -> QSize:
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Request pictures of the new size."""
         super().resizeEvent(event)
+        self._limit_height()
         self._settling.start()
 
     def event(self, event: QEvent) -> bool:
@@ -61,6 +77,11 @@ class FrameView(QWidget):
     def show_image(self, image: QImage) -> None:
         """Show a picture."""
         self._image, self._scaled = image, None
+        aspect = image.height() / image.width()
+        # Pictures scaled to fit differ by a pixel.
+        if abs(aspect - self._aspect) * self.width() > 1.5:
+            self._aspect = aspect
+            self._limit_height()
         self.update()
 
     def show_text(self, text: str) -> None:

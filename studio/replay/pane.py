@@ -2,19 +2,22 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtCore import QSettings, Qt, Slot
+from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.replay.caption import Caption
 from studio.replay.checkpoint_list import CheckpointPanel
+from studio.replay.follower import Follower
 from studio.replay.frame_view import FrameView
-from studio.replay.playback_controls import PlaybackControls
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.replay.share.menu import ShareButton
+from studio.replay.timeline.source import TimelineSource
+from studio.replay.timeline.strip import Timeline
+from studio.replay.transport.controls import PlaybackControls
 from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
@@ -22,23 +25,33 @@ from studio.widgets.labels import breakable, plain_tip
 from td3core.config.consent import Consent, LocatedModule
 
 _INVITATION = "Choose an agent below and press Play"
+_PLAY_AT_START, _FOLLOW = "replay/play_at_start", "replay/follow_latest"
 
 
 class ReplayPane(QWidget):
     """Shows the state of the player and passes on what the user wants; keeps no state itself."""
 
-    def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        runs_dir: Path,
+        consent: CodeConsent,
+        settings: QSettings | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("replay_pane")
         # Otherwise the style sheet could not give it a background.
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._player, self._consent = Player(self), consent
+        self._settings = settings or QSettings()
+        self._follower = Follower(self._player, self._load, self.isVisible)
         self._needed: LocatedModule | None = None
-        self._resume_when_shown = False
+        self._resume_when_shown = self._resume_when_released = False
         self._make_widgets()
         self._lay_out()
         self._connect()
         self.checkpoints.set_runs_dir(runs_dir)
+        self._follow_if_preferred()
         self._show_state()
 
     # The window ---------------------------------------------------------------------------------
@@ -51,22 +64,41 @@ class ReplayPane(QWidget):
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run in progress, if there is one."""
         self.checkpoints.set_current_run(path)
+        self._follower.set_run(path)
+        self._follow_if_preferred()
 
-    def show_run(self, agents: SavedAgents) -> None:
-        """Show the checkpoints of an opened run, and load its best agent."""
+    def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
+        """List the checkpoints of an opened run; load its best agent, its newest if it trains."""
         self.checkpoints.set_current_run(agents.run, agents)
-        if agents.favourite is not None:
-            self.checkpoints.select(agents.favourite)
-            self.load(agents.favourite)
+        self._follower.set_run(agents.run, agents)
+        if live:
+            self._follow_if_preferred()
+        follows = live and self.controls.follows_latest
+        first = self._follower.newest if follows else agents.favourite
+        if first is not None:
+            self.load(first)
+
+    def play_at_start(self) -> None:
+        """Play a bundled agent if the user wants that and has not chosen another one."""
+        first = self.checkpoints.model.first()
+        if (
+            self.play_at_start_action.isChecked()
+            and first is not None
+            and self._is_idle()
+            and self.isVisible()
+        ):
+            self._load_and_play(first)
+
+    def _is_idle(self) -> bool:
+        return self._player.state is PlayerState.EMPTY and self._player.path is None
 
     def note_saved(
         self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
     ) -> None:
         """List a checkpoint that has just been written, and show it next if the user wants that."""
         self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
-        if self.controls.follows_latest and self._player.state is not PlayerState.CRASHED:
-            self._player.allow(self._consent.given)
-            self._player.load(path, at_episode_end=True)
+        self._follower.set_run(self.checkpoints.current_run)
+        self._follower.note_saved(path, env_steps)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
         """List the mean return of the current run's checkpoint of a step, if there is one."""
@@ -77,9 +109,15 @@ class ReplayPane(QWidget):
         self.checkpoints.set_busy(busy)
         self._player.reduce_rate(busy)
 
+    def set_large(self, large: bool) -> None:
+        """Leave the room to the picture, or show the list of agents again."""
+        self.checkpoints.setHidden(large)
+        self.view.use_all_height(large)
+
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self.controls.set_theme(theme)
+        self.timeline.set_theme(theme)
 
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
@@ -95,6 +133,7 @@ class ReplayPane(QWidget):
         self.setFocusProxy(self.view)
         self.caption = Caption()
         self.controls = PlaybackControls(self._player.speed)
+        self.timeline = Timeline()
         self.message = make_label("replay_message")
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -107,18 +146,23 @@ class ReplayPane(QWidget):
         self.allow_button.hide()
         self.checkpoints = CheckpointPanel()
         self.share = ShareButton(self._player, self._consent, self)
+        self.controls.add_tool(self.share)
+        self.play_at_start_action = QAction("Play an agent at start", self)
+        self.play_at_start_action.setCheckable(True)
+        self.play_at_start_action.setChecked(bool(self._settings.value(_PLAY_AT_START, True, bool)))
+        self.controls.add_option(self.play_at_start_action)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
-        layout.addWidget(self.view, 3)
+        layout.addWidget(self.view, 10)
         for widget in (self.caption, self.controls, self.message):
             layout.addWidget(widget)
         for button in (self.allow_button, self.renderer_button):
             layout.addWidget(button)
-        layout.addWidget(self.share)
-        layout.addWidget(self.checkpoints, 2)
+        layout.addWidget(self.timeline)
+        layout.addWidget(self.checkpoints, 1)
 
     def _connect(self) -> None:
         player, controls = self._player, self.controls
@@ -132,12 +176,25 @@ class ReplayPane(QWidget):
         controls.restart_clicked.connect(self._start_over)
         controls.play_clicked.connect(self.toggle_play)
         controls.step_clicked.connect(self._step)
+        controls.back_clicked.connect(player.step_back)
+        controls.loop_changed.connect(player.set_loop)
+        controls.scrub_bar.wanted.connect(player.seek)
+        controls.scrub_bar.held.connect(self._on_scrub)
+        self.play_at_start_action.toggled.connect(self._remember_play_at_start)
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
         self.allow_button.clicked.connect(self._allow)
         self.renderer_button.clicked.connect(player.restart)
-        self.checkpoints.checkpoint_chosen.connect(self.load)
-        self.checkpoints.checkpoint_activated.connect(self._load_and_play)
+        controls.follow_check.toggled.connect(self._follower.set_enabled)
+        # Only what the user clicks is a preference; the pane unticks it, too.
+        controls.follow_check.clicked.connect(self._remember_follow)
+        self._follower.changed.connect(self._show_agent)
+        self.checkpoints.checkpoint_chosen.connect(self._choose)
+        self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
+        self.checkpoints.listed.connect(self._follower.note_listed)
+        self._source = TimelineSource(self.checkpoints.model, self)
+        self._source.changed.connect(self.timeline.show_points)
+        self.timeline.chosen.connect(self._choose_and_play)
         self.view.size_settled.connect(player.fit)
 
     # User actions -------------------------------------------------------------------------------
@@ -148,12 +205,23 @@ class ReplayPane(QWidget):
         if self._player.playing:
             self._player.pause()
         elif self._has_agent():
+            self._follower.catch_up()
             self._player.play()
 
     @Slot()
     def _step(self) -> None:
         if self._has_agent():
             self._player.step()
+
+    @Slot(bool)
+    def _on_scrub(self, held: bool) -> None:
+        """Stand still while the user drags the bar."""
+        if held:
+            self._resume_when_released = self._player.playing
+            self._player.pause()
+        elif self._resume_when_released:
+            self._resume_when_released = False
+            self._player.play()
 
     @Slot()
     def _start_over(self) -> None:
@@ -163,10 +231,38 @@ class ReplayPane(QWidget):
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
         self.show_message("")
+        self._load(path)
+
+    def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
         self._player.allow(self._consent.given)
-        self._player.load(path)
+        self._player.load(path, at_episode_end=at_episode_end)
 
     @Slot(Path)
+    def _choose(self, path: Path) -> None:
+        self._stop_following_for(path)
+        self.load(path)
+
+    @Slot(Path)
+    def _choose_and_play(self, path: Path) -> None:
+        self._stop_following_for(path)
+        self._load_and_play(path)
+
+    def _stop_following_for(self, path: Path) -> None:
+        """Keep what the user chooses on show: the next agent of the run would take its place."""
+        if self._follower.growing and path != self._follower.newest:
+            self.controls.follow_check.setChecked(False)
+
+    @Slot(bool)
+    def _remember_follow(self, follow: bool) -> None:
+        self._settings.setValue(_FOLLOW, follow)
+
+    @Slot(bool)
+    def _remember_play_at_start(self, play: bool) -> None:
+        self._settings.setValue(_PLAY_AT_START, play)
+
+    def _follow_if_preferred(self) -> None:
+        self.controls.follow_check.setChecked(bool(self._settings.value(_FOLLOW, True, bool)))
+
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
         if path != self._player.path or not waiting:
@@ -218,12 +314,21 @@ class ReplayPane(QWidget):
     def _show_picture(self, picture: Picture) -> None:
         self.view.show_image(picture.image)
         self.caption.show_picture(picture)
+        self.controls.show_picture(picture)
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
         self.checkpoints.select(loaded.path)
-        self.caption.show_agent(loaded)
+        self.timeline.show_agent(loaded.path)
+        self._source.note_shown(loaded.path)
         self.show_message("")
+
+    @Slot()
+    def _show_agent(self) -> None:
+        """Name the agent on show, and what it is to its run."""
+        agent = self._player.agent
+        if agent is not None:
+            self.caption.show_agent(agent, self._follower.role)
 
     @Slot()
     def _show_state(self) -> None:
@@ -236,6 +341,7 @@ class ReplayPane(QWidget):
         if state is PlayerState.EMPTY:
             self.view.show_text(_INVITATION)
             self.caption.clear()
+            self.controls.scrub_bar.clear()
         elif state is PlayerState.LOADING and self.view.image is None:
             self.view.show_text("Loading…")
         self.controls.show_playing(state is PlayerState.PLAYING)
@@ -256,11 +362,16 @@ class ReplayPane(QWidget):
     # Qt -----------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Play and pause with Space, unless the focused control uses it."""
-        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
-            self.toggle_play()
-        else:
-            super().keyPressEvent(event)
+        """Play and pause with Space, step with comma and full stop."""
+        match event.key():
+            case Qt.Key.Key_Space if not event.isAutoRepeat():
+                self.toggle_play()
+            case Qt.Key.Key_Comma:
+                self._player.step_back()
+            case Qt.Key.Key_Period:
+                self._step()
+            case _:
+                super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         """Pause while the pane is hidden."""
@@ -273,5 +384,6 @@ class ReplayPane(QWidget):
         """Resume what was playing before the pane was hidden."""
         if self._resume_when_shown:
             self._resume_when_shown = False
+            self._follower.catch_up()
             self._player.play()
         super().showEvent(event)

@@ -1,19 +1,22 @@
 """The state of the replay, and the only way to change it."""
 
 import logging
+import math
 from enum import StrEnum
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
-from studio.replay.renderer_client import ReceivedFrame, RendererClient, image_of
+from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
 
 log = logging.getLogger(__name__)
 
-SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+UNPACED = math.inf
+"""The speed that takes step after step without waiting."""
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, UNPACED)
 _FULL_RATE, _REDUCED_RATE = 60.0, 30.0
 """Most pictures per second: usually, and while a run is training."""
 _TRAINING_CONTINUES = "Training is not affected."
@@ -36,7 +39,11 @@ class Player(QObject):
     """
 
     frame_ready = Signal(object)
-    """Carries a :class:`~studio.replay.renderer_client.Picture`."""
+    """Carries a :class:`~studio.replay.renderer_client.Picture`, played or from the past."""
+    episode_began = Signal()
+    """The next picture belongs to another episode, or to the same one played again."""
+    scrubbed = Signal(int)
+    """The next picture is this step of the episode's past."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(str)
@@ -54,12 +61,14 @@ class Player(QObject):
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
+        self._agent: protocol.Loaded | None = None
         self._consent = NO_CONSENT
         self._seed = 0
         self._speed = 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
-        self._playing = False
+        self._playing = self._loops = False
+        self._take: int | None = None
         self._ticket = 0
         self._load_ticket = 0
         self._client: RendererClient | None = None
@@ -77,6 +86,11 @@ class Player(QObject):
     def path(self) -> Path | None:
         """The checkpoint that is loaded or being loaded."""
         return self._path
+
+    @property
+    def agent(self) -> protocol.Loaded | None:
+        """The agent whose pictures are on show."""
+        return self._agent
 
     @property
     def seed(self) -> int:
@@ -145,13 +159,27 @@ class Player(QObject):
         self._set_playing(False)
         self._send(protocol.Step())
 
+    def step_back(self) -> None:
+        """Pause and show the step before, as far as it was drawn."""
+        self._set_playing(False)
+        self._send(protocol.Step(back=True))
+
+    def seek(self, step: int) -> None:
+        """Show a step of the current episode; playing continues from there."""
+        self._send(protocol.Seek(step=step))
+
+    def set_loop(self, on: bool) -> None:
+        """Play the same episode again and again, or one after the other."""
+        self._loops = on
+        self._send(protocol.Loop(on=on))
+
     def start_over(self, seed: int) -> None:
         """Restart with the first episode of ``seed``, which later loads use too."""
         self._seed = seed
         self._send(protocol.Restart(seed=seed))
 
     def set_speed(self, factor: float) -> None:
-        """Play ``factor`` times as fast as the environment's own speed."""
+        """Play ``factor`` times as fast as the environment's own speed, or :data:`UNPACED`."""
         if not SPEEDS[0] <= factor <= SPEEDS[-1]:
             raise ValueError(f"speed {factor} is outside {SPEEDS[0]} to {SPEEDS[-1]}")
         self._speed = factor
@@ -216,8 +244,9 @@ class Player(QObject):
         client.reader.lost.connect(self._on_lost)
         client.reader.start()
         self._watchdog.watch(client.signs)
-        self._client = client
+        self._client, self._take = client, None
         self._send(protocol.Speed(factor=self._speed))
+        self._send(protocol.Loop(on=self._loops))
         self._send(self._rate)
         if self._box is not None:
             self._send(self._box)
@@ -235,9 +264,9 @@ class Player(QObject):
             case ReceivedFrame(picture=picture, slot=slot):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
-                self.frame_ready.emit(picture)
+                self._show(picture)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
-                self._path = reply.path
+                self._path, self._agent = reply.path, reply
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
@@ -251,6 +280,14 @@ class Player(QObject):
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
                 self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."
+
+    def _show(self, picture: Picture) -> None:
+        if picture.take != self._take:
+            self._take = picture.take
+            self.episode_began.emit()
+        if picture.past:
+            self.scrubbed.emit(picture.moment.step)
+        self.frame_ready.emit(picture)
 
     @Slot(object)
     def _on_lost(self, reader: object) -> None:
@@ -279,6 +316,8 @@ class Player(QObject):
     def _set_state(self, state: PlayerState) -> None:
         if state is not self._state:
             self._state = state
+            if state is PlayerState.EMPTY:
+                self._agent = None
             self.state_changed.emit(state.value)
 
 

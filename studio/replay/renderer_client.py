@@ -30,6 +30,17 @@ class Picture:
     episode: int
     """Counted from 0."""
     moment: RolloutStep
+    take: int = 0
+    """Increases with every episode that begins, also if it is the same one again."""
+    latest: int = 0
+    """The last step that the episode has reached."""
+    complete: bool = False
+    """True if the episode is over at ``latest``."""
+
+    @property
+    def past(self) -> bool:
+        """True if the episode has been further than this step."""
+        return self.moment.step < self.latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +135,12 @@ class Reader(QThread):
                 self._ring.attach(name)
             case protocol.Frame():
                 picture = Picture(
-                    image=self._image(reply), episode=reply.episode, moment=reply.moment
+                    image=self._image(reply),
+                    episode=reply.episode,
+                    moment=reply.moment,
+                    take=reply.take,
+                    latest=reply.latest,
+                    complete=reply.complete,
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:

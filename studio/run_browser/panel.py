@@ -67,6 +67,8 @@ class RunBrowser(QWidget):
         self.search.setPlaceholderText("Search runs…")
         self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
+        # The clear button would widen the window when it appears.
+        self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(320)
         self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
@@ -77,6 +79,10 @@ class RunBrowser(QWidget):
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
         self._reading.setFixedWidth(70)
+        # Its place stays, so that the buttons beside it do not move.
+        policy = self._reading.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._reading.setSizePolicy(policy)
         self._reading.hide()
         bar = QHBoxLayout()
         bar.setSpacing(4)

@@ -1,11 +1,13 @@
 """The checkpoints that a run has on disk."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.disk_usage import used_bytes
+from td3core.runs.listing import list_runs
 
 Stamp = tuple[int, int]
 """Time of change in nanoseconds, and size: another version of a file has another one."""
@@ -24,6 +26,10 @@ class SavedAgents:
     """The best agent, else the last one."""
     run_bytes: int
     """What the whole run takes on disk."""
+    manual: frozenset[int] = frozenset()
+    """Steps at which the user saved an agent."""
+    branched: frozenset[int] = frozenset()
+    """Steps of the agents that other runs were branched from."""
 
 
 def read_agents(run: RunDirectory) -> SavedAgents:
@@ -41,4 +47,23 @@ def read_agents(run: RunDirectory) -> SavedAgents:
         means=dict(run.evaluations()),
         favourite=next((path for path in (run.best, run.last) if path in stamps), None),
         run_bytes=used_bytes(run.path),
+        manual=frozenset(_saved_by_hand(run)),
+        branched=frozenset(_branched(run)),
     )
+
+
+def _saved_by_hand(run: RunDirectory) -> Iterator[int]:
+    for entry in run.journal():
+        step = entry.get("step")
+        if entry.get("event") == "save" and isinstance(step, int):
+            yield step
+
+
+def _branched(run: RunDirectory) -> Iterator[int]:
+    try:
+        others = list(list_runs(run.path.parent))
+    except RequestError:
+        return
+    for other in others:
+        if other.parent is not None and other.parent.run == run.path.name:
+            yield other.parent.env_steps

@@ -30,6 +30,7 @@ from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
 from studio.window.status_bar import StatusBar
@@ -112,6 +113,7 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._centre, 1)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
+        self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
     def _connect_user(self) -> None:
@@ -125,6 +127,8 @@ class MainWindow(QMainWindow):
             ("runs", self._toggle_runs),
             ("help", self._show_help),
             ("undo", self.live.undo),
+            ("large", self.stage.toggle_large),
+            ("full", self.stage.toggle_full),
         ):
             self.toolbar.action(name).triggered.connect(act)
 
@@ -184,6 +188,9 @@ class MainWindow(QMainWindow):
         self.launcher.verifying.connect(self.verify.check)
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+        self.replay.controls.large_clicked.connect(self.stage.toggle_large)
+        self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
+        self.stage.changed.connect(self._on_stage)
 
     @Slot(object)
     def _open(self, history: RunHistory) -> None:
@@ -242,6 +249,13 @@ class MainWindow(QMainWindow):
         paused = self.controller.state is SessionState.PAUSED
         act = self.controller.unpause if paused else self.controller.pause
         act()
+
+    def _show_plots_as_strip(self, strip: bool) -> None:
+        self.plots.set_columns(1 if strip else 2)
+
+    @Slot(str)
+    def _on_stage(self, size: str) -> None:
+        self.replay.set_large(size != StageSize.DOCK)
 
     @Slot()
     def show_runs(self) -> None:
@@ -341,6 +355,7 @@ class MainWindow(QMainWindow):
             return
         self.many.shutdown()
         self.controller.stop_following(wait=True)
+        self.stage.leave()
         self.docks.save(self._settings)
         self.panels.shutdown()
         self.comparison.shutdown()

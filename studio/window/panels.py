@@ -90,8 +90,8 @@ PANELS = (
         name="replay",
         title="Replay",
         side="right",
-        make=lambda context: ReplayPane(context.runs_dir, context.consent),
-        size=300,
+        make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
+        size=420,
     ),
     PanelSpec(
         name="log",

@@ -64,7 +64,7 @@ class RunPresenter(QObject):
         if record.progress is not None:
             parts.live.show_tunables(record.progress.tunables)
             parts.live.forget_edits()
-        parts.replay.show_run(history.agents)
+        parts.replay.show_run(history.agents, live=history.live)
 
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:

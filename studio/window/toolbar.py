@@ -39,6 +39,8 @@ _WINDOW_ACTIONS = (
     _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
     _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
+    _Entry("large", "Large replay", "", "F9", ""),
+    _Entry("full", "Replay on the full screen", "", "F11", ""),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
 )
 

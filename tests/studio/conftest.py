@@ -19,6 +19,11 @@ def own_settings(tmp_path: Path) -> None:
     QSettings.setPath(
         QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings")
     )
+    # Every run that trains in a window would start a renderer.
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    settings.setValue("replay/follow_latest", False)
 
 
 @pytest.fixture(autouse=True)

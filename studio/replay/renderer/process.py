@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.pulse import Pulse, Signs
-from studio.replay.renderer.scaling import fitted
+from studio.replay.renderer.recording import Recording
+from studio.replay.renderer.scaling import Picture, fitted
 from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
 from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
@@ -65,6 +66,11 @@ class Renderer:
         self._steps_wanted = 0
         self._picture_due = False
         self._picture_sent = False
+        self._recording = Recording()
+        self._past: int | None = None
+        """The step on show, if it is not the one that the episode has reached."""
+        self._take = 0
+        self._loops = False
 
     def serve(self) -> None:
         """Execute commands and play."""
@@ -122,20 +128,33 @@ class Renderer:
                 self._playing = False
                 # Pictures may have been skipped; the current step has to be shown.
                 self._picture_due = not self._picture_sent
-            case protocol.Step():
-                self._playing = False
-                self._steps_wanted += 1
-            case protocol.Restart(seed=seed):
-                self._seed, self._rewinding = seed, self._agent is not None
-            case protocol.Speed() | protocol.Rate() | protocol.Fit():
+            case protocol.Step() | protocol.Seek() | protocol.Restart():
+                self._move(command)
+            case protocol.Speed() | protocol.Rate() | protocol.Fit() | protocol.Loop():
                 self._adjust(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
             case protocol.Capture():
                 self._capture()
 
-    def _adjust(self, command: protocol.Speed | protocol.Rate | protocol.Fit) -> None:
+    def _move(self, command: protocol.Step | protocol.Seek | protocol.Restart) -> None:
         match command:
+            case protocol.Step(back=back):
+                self._playing = False
+                move = self._step_back if back else self._step_forward
+                move()
+            case protocol.Seek(step=step):
+                self._seek(step)
+                self._clock.restart()
+            case protocol.Restart(seed=seed):
+                self._seed, self._rewinding = seed, self._agent is not None
+
+    def _adjust(
+        self, command: protocol.Speed | protocol.Rate | protocol.Fit | protocol.Loop
+    ) -> None:
+        match command:
+            case protocol.Loop(on=on):
+                self._loops = on
             case protocol.Speed(factor=factor):
                 self._clock.speed = factor
             case protocol.Rate(most=most):
@@ -153,10 +172,53 @@ class Renderer:
             self._begin_episode(0)
         elif self._picture_due:
             self._show()
+        elif self._past is not None:
+            self._play_past(self._past)
         elif self._episode and self._episode.moment.over:
-            self._after_episode(self._episode.index + 1)
+            self._after_episode(self._episode.index + (not self._loops))
         elif self._episode:
             self._take_step(self._episode)
+
+    # The past of the episode ---------------------------------------------------------------------
+
+    def _seek(self, step: int) -> None:
+        """Show the last step up to this one that was drawn."""
+        if self._episode is None:
+            return
+        self._steps_wanted = 0
+        kept = self._recording.at(max(step, 0))
+        reached = step >= self._episode.moment.step or kept is None
+        self._past = None if reached or kept is None else kept.step
+        self._picture_due = True
+
+    def _step_back(self) -> None:
+        if self._episode is not None:
+            shown = self._episode.moment.step if self._past is None else self._past
+            self._seek(shown - 1)
+
+    def _step_forward(self) -> None:
+        if self._past is None:
+            self._steps_wanted += 1
+        else:
+            self._show_next(self._past)
+            self._picture_due = True
+
+    def _show_next(self, past: int) -> int:
+        """Move on to the next step that was drawn; return how many steps that is."""
+        assert self._episode is not None
+        later, reached = self._recording.after(past), self._episode.moment.step
+        self._past = later.step if later is not None and later.step < reached else None
+        return (reached if self._past is None else self._past) - past
+
+    def _play_past(self, past: int) -> None:
+        assert self._episode is not None
+        self._clock.tick(self._show_next(past))
+        reached = self._past is None
+        self._picture_due = reached or (self._ring.has_room and self._clock.may_draw())
+        if reached and self._episode.moment.over:
+            self._clock.restart(HOLD_S)
+
+    # Episodes ------------------------------------------------------------------------------------
 
     def _load(self, load: protocol.Load) -> None:
         self._load_now, self._ticket, self._seed = None, load.ticket, load.seed
@@ -176,6 +238,7 @@ class Renderer:
                 env_id=self._agent.env_id,
                 env_steps=header.counters.env_steps,
                 mean_return=header.evaluation.mean if header.evaluation else None,
+                changed_ns=self._agent.changed_ns,
             )
         )
 
@@ -196,6 +259,7 @@ class Renderer:
         self._clock.fps = self._episode.fps
         self._clock.restart()
         self._picture_due = True
+        self._take += 1
 
     def _take_step(self, episode: Episode) -> None:
         episode.step()
@@ -213,28 +277,41 @@ class Renderer:
     def _show(self) -> None:
         assert self._episode is not None
         began = self._clock.now()
-        picture = self._episode.picture()
+        picture, frame = self._shown(self._episode)
         if self._box is not None:
             picture = fitted(picture, *self._box)
         block = self._ring.fit(picture)
         if block:
             self._send(protocol.Block(name=block))
         height, width, _ = picture.shape
-        self._send(
-            protocol.Frame(
-                slot=self._ring.write(picture),
-                width=width,
-                height=height,
-                episode=self._episode.index,
-                moment=self._episode.moment,
-            )
-        )
+        slot = self._ring.write(picture)
+        self._send(frame._replace(slot=slot, width=width, height=height))
         self._clock.note_drawn(began)
         self._picture_due, self._picture_sent = False, True
 
+    def _shown(self, episode: Episode) -> tuple[Picture, protocol.Frame]:
+        """Return the picture to show, in the environment's size, with its numbers."""
+        reached = episode.moment.step, episode.moment.over
+        kept = None if self._past is None else self._recording.at(self._past)
+        if kept is not None:
+            return kept.picture(), kept.frame._replace(latest=reached[0], complete=reached[1])
+        frame = protocol.Frame(
+            slot=0,
+            width=0,
+            height=0,
+            episode=episode.index,
+            moment=episode.moment,
+            take=self._take,
+            latest=reached[0],
+            complete=reached[1],
+        )
+        picture = episode.picture()
+        self._recording.add(picture, frame)
+        return picture, frame
+
     def _capture(self) -> None:
         if self._episode is not None:
-            picture = self._episode.picture()
+            picture, _ = self._shown(self._episode)
             height, width, _ = picture.shape
             self._send(protocol.Captured(width, height, picture.tobytes()))
 
@@ -248,6 +325,8 @@ class Renderer:
             episode, self._episode = self._episode, None
             episode.close()
         self._picture_due = self._picture_sent = False
+        self._past = None
+        self._recording.clear()
 
     def _send(self, reply: protocol.Reply) -> None:
         self._connection.send(reply)

@@ -35,7 +35,21 @@ class Pause(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Pause, then take exactly one step and show it."""
+    """Pause, then show the next step, or the one before that was drawn."""
+
+    back: bool = False
+
+
+class Seek(NamedTuple):
+    """Show a step of the current episode: the last one up to ``step`` that was drawn."""
+
+    step: int
+
+
+class Loop(NamedTuple):
+    """Play the same episode again at its end, or the next one."""
+
+    on: bool
 
 
 class Restart(NamedTuple):
@@ -45,7 +59,7 @@ class Restart(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """Play this many times as fast as the environment's own speed."""
+    """Play this many times as fast as the environment's own speed; infinity: without waiting."""
 
     factor: float
 
@@ -77,7 +91,21 @@ class Quit(NamedTuple):
     """End the process."""
 
 
-Command = Load | Play | Pause | Step | Restart | Speed | Rate | Fit | ReleaseSlot | Capture | Quit
+Command = (
+    Load
+    | Play
+    | Pause
+    | Step
+    | Seek
+    | Loop
+    | Restart
+    | Speed
+    | Rate
+    | Fit
+    | ReleaseSlot
+    | Capture
+    | Quit
+)
 
 
 class Block(NamedTuple):
@@ -95,6 +123,8 @@ class Loaded(NamedTuple):
     env_steps: int
     mean_return: float | None
     """Of the evaluation stored in the checkpoint, if there is one."""
+    changed_ns: int = 0
+    """When the file was written: another agent may have taken its path since."""
 
 
 class Frame(NamedTuple):
@@ -106,6 +136,12 @@ class Frame(NamedTuple):
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""
     moment: RolloutStep
+    take: int = 0
+    """Increases with every episode that begins, also if it is the same one again."""
+    latest: int = 0
+    """The last step that the episode has reached; this one may be before it."""
+    complete: bool = False
+    """True if the episode is over at ``latest``."""
 
 
 class Captured(NamedTuple):

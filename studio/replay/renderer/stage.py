@@ -1,5 +1,6 @@
 """A loaded agent, its current episode, and the clock that paces it."""
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ _EARLY = 0.1
 """Share of the interval between pictures by which one may be early, so that jitter does not halve
 60 Hz."""
 _MAX_GAP_S = 0.1
+_UNPACED_GAP_S = 1 / 30
 _MAX_DEBT_S = 0.5
 
 
@@ -36,7 +38,7 @@ class LoadedAgent:
             RequestError: it is not a valid checkpoint.
         """
         self.path = path
-        found = checkpoint.load(path)
+        found, self.changed_ns = _load_settled(path)
         self.header = found.header
         self.env_id = found.header.config.env
         self.choice = found.header.config.choice.with_consent(consent)
@@ -112,14 +114,15 @@ class Clock:
         self.pictures_per_s = 60.0
         """At most."""
         self.speed = 1.0
+        """Infinity takes step after step without waiting."""
 
     def restart(self, wait_s: float = 0.0) -> None:
         """Make the next step due now, or in ``wait_s`` seconds."""
         self._due = self._now() + wait_s
 
-    def tick(self) -> None:
-        """Note one step; the next is due one interval after this one was."""
-        self._due += 1.0 / (self.fps * self.speed)
+    def tick(self, steps: int = 1) -> None:
+        """Note one step or several; the next is due as many intervals after this one was."""
+        self._due += steps / (self.fps * self.speed)
         if self._now() - self._due > _MAX_DEBT_S:
             # The environment is too slow for this speed; do not try to catch up.
             self._due = self._now()
@@ -133,7 +136,8 @@ class Clock:
         now = self._now()
         if now < self._picture_due - _EARLY / self.pictures_per_s:
             return False
-        return now < self._due or now - self._drawing_ended > _MAX_GAP_S
+        gap = _UNPACED_GAP_S if math.isinf(self.speed) else _MAX_GAP_S
+        return now < self._due or now - self._drawing_ended > gap
 
     def note_drawn(self, began: float) -> None:
         """Note that a picture was drawn, started at ``began``."""
@@ -145,6 +149,24 @@ class Clock:
     def now(self) -> float:
         """Return the clock's time in seconds."""
         return self._now()
+
+
+def _load_settled(path: Path) -> tuple[checkpoint.Checkpoint, int]:
+    """Return a checkpoint and the time of its file, which may be replaced at any moment."""
+    before = -1
+    found, after = None, _changed_ns(path)
+    while found is None or before != after:
+        before = after
+        found = checkpoint.load(path)
+        after = _changed_ns(path)
+    return found, after
+
+
+def _changed_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0  # Loading it gives the reason.
 
 
 class _OpenedEnv(AgentView):

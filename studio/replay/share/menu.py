@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Slot
@@ -108,7 +109,9 @@ class ShareTasks(QObject):
         agent = self.agent()
         if agent is not None:
             player = self._player
-            self._open(AgentFilmDialog(agent, player.seed, player.speed, self._window()))
+            # A film has a speed, even if the replay does not wait.
+            speed = player.speed if isfinite(player.speed) else 1.0
+            self._open(AgentFilmDialog(agent, player.seed, speed, self._window()))
 
     @Slot()
     def growth(self) -> None:

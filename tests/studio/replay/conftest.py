@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -60,7 +61,9 @@ def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
     window = QWidget()
     qtbot.addWidget(window)
     consent = CodeConsent(window)
-    made = ReplayPane(tmp_path / "runs", consent)
+    settings = QSettings(str(tmp_path / "pane.ini"), QSettings.Format.IniFormat)
+    settings.setValue("replay/follow_latest", False)
+    made = ReplayPane(tmp_path / "runs", consent, settings)
     qtbot.addWidget(made)
     made.resize(300, 560)
     made.show()

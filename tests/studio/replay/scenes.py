@@ -69,7 +69,7 @@ register("Changed-v0", obs_dim=2)
 '''
 
 
-def write_agent(path: Path, env: EnvInfo) -> Path:
+def write_agent(path: Path, env: EnvInfo, env_steps: int = 50_000) -> Path:
     """Write an exported agent with small random networks."""
     config, tunables = make_settings(
         {
@@ -83,7 +83,7 @@ def write_agent(path: Path, env: EnvInfo) -> Path:
         config=config,
         tunables=tunables,
         env=env,
-        counters=Counters(env_steps=50_000),
+        counters=Counters(env_steps=env_steps),
         evaluation=None,
         complete=False,
         created=timestamp.now(),

@@ -61,7 +61,7 @@ from studio.replay.player import Player
 if __name__ == "__main__":
     app = QCoreApplication([])
     player = Player()
-    player.frame_ready.connect(lambda picture: picture.moment.step == 3 and end())
+    player.frame_ready.connect(lambda picture: picture.moment.step >= 3 and end())
 
     def end():
         print(player.pid, flush=True)

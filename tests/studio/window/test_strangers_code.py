@@ -166,7 +166,7 @@ def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     run: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(window.replay, "show_run", lambda _: None)
+    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
     open_run(window, run)
     editor = find("env_combo").findChild(QLineEdit)
     editor.editingFinished.emit()

@@ -27,7 +27,7 @@ from td3core.protocol.events import Ended, Event, Failed, Progress, Started, Tun
 from td3core.runs.listing import list_runs
 from td3core.runs.lock import holder
 from tests.td3core.experiments.conftest import STEPS_ENV
-from tests.td3core.helpers import finish, tiny, typed
+from tests.td3core.helpers import finish, tiny
 
 PATIENCE_S = 60
 ENDLESS = 10_000_000

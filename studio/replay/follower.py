@@ -1,0 +1,168 @@
+"""Follows a run: shows its newest agent, and notices when the agent on show was replaced."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.replay.player import Player, PlayerState
+from studio.replay.renderer.protocol import Loaded
+from studio.session.agents import SavedAgents
+
+_UNKNOWN = -1
+
+
+class Load(Protocol):
+    """Loads an agent, now or at the end of the episode."""
+
+    def __call__(self, path: Path, *, at_episode_end: bool = False) -> None:
+        """Load the agent at this path."""
+
+
+class _Newest(NamedTuple):
+    """The agent that a run saved last."""
+
+    path: Path
+    env_steps: int = _UNKNOWN
+
+
+class Follower(QObject):
+    """Decides when the newest agent of the run on show is loaded.
+
+    While an agent plays, its episode is finished first. A paused picture stays; Play then starts
+    with the newest agent.
+    """
+
+    changed = Signal()
+    """:attr:`role` may be another one."""
+
+    def __init__(self, player: Player, load: Load, visible: Callable[[], bool]) -> None:
+        """Follow with ``player``; nothing is loaded unless ``visible`` returns True."""
+        super().__init__(player)
+        self._player, self._load, self._visible = player, load, visible
+        self._run: Path | None = None
+        self._newest: _Newest | None = None
+        self._replaced: Path | None = None
+        self._enabled = self._fresh = self._behind = self._growing = False
+        player.loaded.connect(self._on_loaded)
+
+    @property
+    def newest(self) -> Path | None:
+        """The agent that the run on show saved last."""
+        return self._newest.path if self._newest else None
+
+    @property
+    def growing(self) -> bool:
+        """True if the run on show has saved an agent since it came on show."""
+        return self._growing
+
+    @property
+    def role(self) -> str:
+        """What the agent on show is to its run: ``newest``, ``best``, ``replaced`` or nothing."""
+        agent = self._player.agent
+        if agent is None:
+            return ""
+        if agent.path == self._replaced:
+            return f"earlier {agent.path.stem}"
+        if self._shows_newest(agent):
+            return "newest"
+        return agent.path.stem if agent.path.stem in ("best", "last") else ""
+
+    # The run ------------------------------------------------------------------------------------
+
+    def set_run(self, run: Path | None, agents: SavedAgents | None = None) -> None:
+        """Take the run on show, and what it has on disk if that is known."""
+        if run != self._run:
+            self._run, self._newest, self._fresh = run, None, True
+            self._behind = self._growing = False
+        if agents is not None:
+            self.note_listed(agents)
+        self.changed.emit()
+
+    def note_listed(self, agents: SavedAgents) -> None:
+        """Take what the run has on disk now."""
+        stamps = agents.stamps
+        if stamps and self._newest is None:
+            self._newest = _Newest(max(stamps, key=lambda path: stamps[path][0]))
+        agent = self._player.agent
+        if agent is not None and stamps.get(agent.path, (0, 0))[0] > agent.changed_ns:
+            self._note_replaced(agent)
+        self.changed.emit()
+
+    def note_saved(self, path: Path, env_steps: int) -> None:
+        """Show an agent that the run has just saved, if it is followed."""
+        path = path.absolute()
+        self._newest, self._growing = _Newest(path, env_steps), True
+        agent = self._player.agent
+        if agent is not None and agent.path == path and agent.env_steps != env_steps:
+            self._note_replaced(agent)
+        if self._enabled:
+            self._show_newest()
+        self.changed.emit()
+
+    def _note_replaced(self, agent: Loaded) -> None:
+        """The file on show holds another agent now: load it when the episode is over."""
+        self._replaced = agent.path
+        if self._player.playing and not self._enabled:
+            self._load(agent.path, at_episode_end=True)
+
+    # The user -----------------------------------------------------------------------------------
+
+    def set_enabled(self, enabled: bool) -> None:
+        """Follow the run from now on, at once with its newest agent, or no longer."""
+        self._enabled = enabled
+        if enabled and self._newest is not None and not self._is_on_show():
+            self._load(self._newest.path)
+        self.changed.emit()
+
+    def catch_up(self) -> None:
+        """Before playing: show the newest agent if it was saved while the picture was paused."""
+        behind, self._behind = self._behind, False
+        if behind and self._enabled and self._newest and not self._is_on_show():
+            self._load(self._newest.path)
+
+    # Loading ------------------------------------------------------------------------------------
+
+    def _show_newest(self) -> None:
+        newest, player = self._newest, self._player
+        if newest is None or player.state is PlayerState.CRASHED or self._is_on_show():
+            return
+        if not self._visible():
+            self._behind = True
+            return
+        first, self._fresh = self._fresh, False
+        if first or player.state is PlayerState.EMPTY:
+            # Of another run than the picture: no episode is worth waiting for.
+            idle = player.state is PlayerState.EMPTY
+            self._load(newest.path)
+            if idle:
+                player.play()
+        elif player.playing:
+            self._load(newest.path, at_episode_end=True)
+        else:
+            self._behind = True
+
+    def _is_on_show(self) -> bool:
+        agent = self._player.agent
+        return agent is not None and self._shows_newest(agent) and self._player.path == agent.path
+
+    def _shows_newest(self, agent: Loaded) -> bool:
+        newest = self._newest
+        if newest is None or agent.path == self._replaced:
+            return False
+        if newest.env_steps == _UNKNOWN:
+            return agent.path == newest.path
+        # The same agent may be saved under two names.
+        return agent.path.parent == newest.path.parent and agent.env_steps == newest.env_steps
+
+    def _on_loaded(self, loaded: Loaded) -> None:
+        self._replaced, self._behind = None, False
+        newest = self._newest
+        if (
+            newest is not None
+            and newest.path == loaded.path
+            and newest.env_steps < loaded.env_steps
+        ):
+            self._newest = _Newest(loaded.path, loaded.env_steps)
+        self.changed.emit()

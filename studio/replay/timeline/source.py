@@ -1,0 +1,87 @@
+"""What the timeline shows: the run on show, or how a bundled agent was trained."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.timeline.points import SavedFile, TimelinePoint, points_of
+from td3core.checkpoint import SUFFIX, Header
+
+
+class TimelineSource(QObject):
+    """Turns the rows of the list into points, once for many changes."""
+
+    changed = Signal(list)
+    """Carries a list of :class:`~studio.replay.timeline.points.TimelinePoint`."""
+
+    def __init__(self, model: CheckpointModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._shown: Path | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._emit)
+        for announced in (model.rowsInserted, model.rowsRemoved, model.dataChanged):
+            announced.connect(self._soon.start)
+
+    def note_shown(self, path: Path) -> None:
+        """Take the agent on show; a bundled one may have a history of its own."""
+        self._shown = path
+        self._soon.start()
+
+    @Slot()
+    def _emit(self) -> None:
+        self.changed.emit(self.points())
+
+    def points(self) -> list[TimelinePoint]:
+        """Return the points to show now."""
+        found = self._model.current_files()
+        if found is None:
+            return _bundled_points(self._shown) if self._shown else []
+        return points_of(filter(None, map(self._known, found)), self._model.marks)
+
+    def _known(self, file: SavedFile) -> SavedFile | None:
+        """Return a file with its step; None while that is not known."""
+        if file.env_steps >= 0:
+            return file
+        header = self._model.headers.look_up(file.path)
+        if not isinstance(header, Header):
+            return None
+        mean = header.evaluation.mean if header.evaluation else None
+        return SavedFile(path=file.path, env_steps=header.counters.env_steps, mean_return=mean)
+
+
+@cache
+def _series(record: Path) -> tuple[SavedFile, ...]:
+    """Return the earlier agents of a bundled one, and itself, from the record beside it."""
+    try:
+        found = json.loads(record.read_text("utf-8"))
+    except OSError:
+        return ()
+    means = {int(step): float(mean) for step, mean in found["curve"]}
+    own = record.with_suffix(SUFFIX)
+    steps = {
+        int(path.stem.partition("_")[2]): path
+        for path in record.with_suffix("").glob(f"step_*{SUFFIX}")
+    }
+    steps[int(found["env_steps"])] = own
+    return tuple(
+        SavedFile(path=path, env_steps=step, mean_return=means.get(step))
+        for step, path in sorted(steps.items())
+    )
+
+
+def _bundled_points(shown: Path) -> list[TimelinePoint]:
+    agents = Path(str(files("resources") / "agents"))
+    if shown.parent == agents:
+        record = shown.with_suffix(".json")
+    elif shown.parent.parent == agents:
+        record = shown.parent.with_suffix(".json")
+    else:
+        return []
+    return points_of(_series(record), {})

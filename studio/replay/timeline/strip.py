@@ -1,0 +1,260 @@
+"""The timeline below the picture: click, drag or press an arrow key to play another agent."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QColor,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip, QWidget
+
+from studio.formatting import short_steps
+from studio.replay.timeline.points import Mark, TimelinePoint
+from studio.theme.theme import Theme
+from studio.widgets.labels import plain_tip
+
+_HEIGHT = 64
+_SIDE, _TOP, _BOTTOM = 8.0, 14.0, 15.0
+_BAR, _STUB = 5.0, 3.0
+_MARK = 4.0
+_EMPTY = "Checkpoints of the run appear here"
+_NAME = "Checkpoints of the run"
+
+
+class Timeline(QAbstractSlider):
+    """A bar for each agent: x is its step, its height the evaluation return.
+
+    A slider over the indices of the points, for its keys and for screen readers.
+    """
+
+    chosen = Signal(Path)
+    """The user wants this agent to be played."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._points: Sequence[TimelinePoint] = ()
+        self._shown: Path | None = None
+        self._theme: Theme | None = None
+        self._showing = False
+        self.setOrientation(Qt.Orientation.Horizontal)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setObjectName("replay_timeline")
+        self.setAccessibleName(_NAME)
+        self.setRange(0, 0)
+        self.setPageStep(5)
+        self.valueChanged.connect(self._on_value)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Return a strip."""
+        return QSize(200, _HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Return the smallest useful strip."""
+        return QSize(120, _HEIGHT)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    # What is shown ------------------------------------------------------------------------------
+
+    @property
+    def points(self) -> Sequence[TimelinePoint]:
+        """The agents, by step."""
+        return self._points
+
+    @property
+    def current(self) -> TimelinePoint | None:
+        """The agent on show, if it is one of these."""
+        return next((p for p in self._points if self._shown and p.holds(self._shown)), None)
+
+    def show_points(self, points: Sequence[TimelinePoint]) -> None:
+        """Show the agents of a run."""
+        if points != self._points:
+            self._points = points
+            self._update_value()
+
+    def show_agent(self, path: Path | None) -> None:
+        """Mark the agent on show."""
+        if path != self._shown:
+            self._shown = path
+            self._update_value()
+
+    def _update_value(self) -> None:
+        current = self.current
+        # Only the user's own moves choose an agent.
+        self._showing = True
+        self.setRange(0, max(len(self._points) - 1, 0))
+        if current is not None:
+            self.setValue(list(self._points).index(current))
+        self._showing = False
+        self._describe(current)
+        self.update()
+
+    def _describe(self, point: TimelinePoint | None) -> None:
+        count = len(self._points)
+        shown = point.text if point else "none of them on show"
+        text = f"{count} agents; {shown}" if count else _EMPTY
+        if text != self.accessibleDescription():
+            self.setAccessibleDescription(text)
+            event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
+            QAccessible.updateAccessibility(event)
+
+    @Slot(int)
+    def _on_value(self, index: int) -> None:
+        if not self._showing and index < len(self._points):
+            self._choose(self._points[index])
+
+    def _choose(self, point: TimelinePoint) -> None:
+        if self._shown is None or not point.holds(self._shown):
+            self._shown = point.path
+            self._update_value()
+            self.chosen.emit(point.path)
+
+    # Where a point is ---------------------------------------------------------------------------
+
+    def _x(self, point: TimelinePoint) -> float:
+        last = max(self._points[-1].env_steps, 1)
+        return _SIDE + (self.width() - 2 * _SIDE) * point.env_steps / last
+
+    def _height_of(self, point: TimelinePoint) -> float:
+        means = [p.mean_return for p in self._points if p.mean_return is not None]
+        if point.mean_return is None:
+            return _STUB
+        low, high = min(means), max(means)
+        share = (point.mean_return - low) / (high - low) if high > low else 1.0
+        return 2 * _STUB + (self.height() - _TOP - _BOTTOM - 2 * _STUB) * share
+
+    def point_at(self, x: float) -> TimelinePoint | None:
+        """Return the agent nearest to a position."""
+        return min(self._points, key=lambda p: abs(self._x(p) - x), default=None)
+
+    # The user -----------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Play the agent under the mouse."""
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self.mouseMoveEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Play the agent that the mouse is dragged to."""
+        point = self.point_at(event.position().x())
+        if event.buttons() & Qt.MouseButton.LeftButton and point is not None:
+            self._choose(point)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+        """Leave the wheel to others: agents would be loaded by accident."""
+        event.ignore()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Choose with the arrow keys; Up and Down belong to the surroundings."""
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or not self._points:
+            event.ignore()
+        elif self.current is None and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            # Another agent is on show: begin at the newest one.
+            self._choose(self._points[-1])
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Describe the agent under the mouse in a tooltip."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            point = self.point_at(event.pos().x())
+            tip = plain_tip(point.text if point else _EMPTY)
+            QToolTip.showText(event.globalPos(), tip, self)
+            return True
+        return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Show the focus."""
+        super().focusInEvent(event)
+        self.update()
+
+    # Drawing ------------------------------------------------------------------------------------
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw the bars, their marks and the first and last step."""
+        theme = self._theme
+        if theme is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_frame(painter, theme)
+        if not self._points:
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, _EMPTY)
+        else:
+            self._paint_steps(painter, theme)
+            current = self.current
+            for point in self._points:
+                self._paint_point(painter, theme, point, shown=point is current)
+        painter.end()
+
+    def _paint_frame(self, painter: QPainter, theme: Theme) -> None:
+        painter.setPen(QColor(theme.accent if self.hasFocus() else theme.border))
+        painter.setBrush(QColor(theme.field))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+    def _paint_steps(self, painter: QPainter, theme: Theme) -> None:
+        font = self.font()
+        font.setPointSizeF(font.pointSizeF() * 0.85)
+        painter.setFont(font)
+        painter.setPen(QColor(theme.muted))
+        line = QRectF(_SIDE, self.height() - _BOTTOM, self.width() - 2 * _SIDE, _BOTTOM)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(line, middle | Qt.AlignmentFlag.AlignLeft, "0")
+        last = short_steps(self._points[-1].env_steps)
+        painter.drawText(line, middle | Qt.AlignmentFlag.AlignRight, last)
+        current = self.current
+        if current is not None:
+            painter.setPen(QColor(theme.text))
+            painter.drawText(line, Qt.AlignmentFlag.AlignCenter, current.text)
+
+    def _paint_point(
+        self, painter: QPainter, theme: Theme, point: TimelinePoint, *, shown: bool
+    ) -> None:
+        x, height = self._x(point), self._height_of(point)
+        base = self.height() - _BOTTOM
+        painter.setPen(Qt.PenStyle.NoPen)
+        colour = theme.accent if shown else theme.curve_eval
+        painter.setBrush(QColor(colour) if shown else theme.on_panel(QColor(colour), 0.55))
+        painter.drawRect(QRectF(x - _BAR / 2, base - height, _BAR, height))
+        self._paint_marks(painter, theme, point, QPointF(x, base - height))
+
+    def _paint_marks(
+        self, painter: QPainter, theme: Theme, point: TimelinePoint, top: QPointF
+    ) -> None:
+        """Draw marks by shape, not by colour alone."""
+        above = QPointF(top.x(), top.y() - _MARK - 2)
+        painter.setBrush(QColor(theme.text))
+        if Mark.BEST in point.marks:
+            painter.drawPolygon(_diamond(above))
+        elif Mark.MANUAL in point.marks:
+            painter.drawRect(QRectF(above.x() - 3, above.y() - 3, 6, 6))
+        elif Mark.LAST in point.marks:
+            painter.drawEllipse(above, 3.0, 3.0)
+        if Mark.BRANCH in point.marks:
+            foot = QPointF(top.x(), self.height() - _BOTTOM + 1)
+            painter.drawPolygon(_triangle(foot))
+
+
+def _diamond(at: QPointF) -> QPolygonF:
+    corners = ((0.0, -_MARK), (_MARK, 0.0), (0.0, _MARK), (-_MARK, 0.0))
+    return QPolygonF([at + QPointF(x, y) for x, y in corners])
+
+
+def _triangle(at: QPointF) -> QPolygonF:
+    return QPolygonF([at, at + QPointF(-_MARK, 6.0), at + QPointF(_MARK, 6.0)])

@@ -1,0 +1,1 @@
+"""The transport: play, pause, step, scrub, speed and episode."""

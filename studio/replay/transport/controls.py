@@ -1,0 +1,184 @@
+"""The controls below the picture: scrub bar, play, step, loop, speed, seed, follow and size."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.replay.player import SPEEDS, UNPACED
+from studio.replay.renderer_client import Picture
+from studio.replay.transport.scrub_bar import ScrubBar
+from studio.theme.theme import Theme
+from studio.widgets.controls import describe, make_icon_button, make_row
+from studio.widgets.number_box import WholeNumberBox
+
+_LARGEST_SEED = 2**31 - 1
+_LOOP_TIP = "Play the same episode again at its end, instead of the next one"
+
+
+class PlaybackControls(QWidget):
+    """Emits what the user wants; shows whether the agent is playing."""
+
+    play_clicked = Signal()
+    step_clicked = Signal()
+    back_clicked = Signal()
+    restart_clicked = Signal()
+    loop_changed = Signal(bool)
+    speed_changed = Signal(float)
+    seed_changed = Signal(int)
+    large_clicked = Signal()
+    full_screen_clicked = Signal()
+
+    def __init__(self, speed: float, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme: Theme | None = None
+        self._playing = False
+        self.scrub_bar = ScrubBar()
+        tip = "Where the episode is: drag to any step that was drawn"
+        describe(self.scrub_bar, "replay_scrub_bar", "Step of the episode", tip)
+        self._make_buttons()
+        self.speed_combo = _make_speed_combo(speed)
+        self.seed_spin = _make_seed_box()
+        self.follow_check = QCheckBox("Follow latest")
+        tip = "Show the newest agent of the run now, and each later one after the current episode"
+        describe(self.follow_check, "replay_follow_check", "Follow latest", tip)
+        self._lay_out()
+        self._connect()
+
+    def _make_buttons(self) -> None:
+        make = make_icon_button
+        self.restart_button = make("replay_restart_button", "Start over", "First episode again")
+        self.back_button = make("replay_back_button", "Step back", "Pause, one step back (,)")
+        self.play_button = make("replay_play_button", "Play", "Play or pause (Space)")
+        self.step_button = make("replay_step_button", "Step", "Pause and take one step (.)")
+        self.loop_button = make("replay_loop_button", "Loop", _LOOP_TIP)
+        self.loop_button.setCheckable(True)
+        self.large_button = make("replay_large_button", "Large replay", "Large replay (F9)")
+        self.full_button = make("replay_full_button", "Full screen", "Full screen (F11)")
+        self.menu_button = make("replay_menu_button", "Replay options", "More options")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self)
+        self.menu_button.setMenu(self.menu)
+        # Without the arrow, which would cover the icon.
+        style = "QToolButton { padding: 4px; } QToolButton::menu-indicator { image: none; }"
+        self.menu_button.setStyleSheet(style)
+
+    def _lay_out(self) -> None:
+        seed_label = QLabel("Seed")
+        seed_label.setBuddy(self.seed_spin)
+        steps = (self.restart_button, self.back_button, self.play_button, self.step_button)
+        upper = make_row(*steps, self.loop_button, self.speed_combo)
+        # All of them have to fit into a narrow dock.
+        upper.setSpacing(0)
+        upper.addStretch(1)
+        for button in (self.large_button, self.full_button):
+            upper.addWidget(button)
+        self._lower = lower = make_row(self.follow_check)
+        lower.addStretch(1)
+        for widget in (seed_label, self.seed_spin, self.menu_button):
+            lower.addWidget(widget)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.scrub_bar)
+        layout.addLayout(upper)
+        layout.addLayout(lower)
+
+    def _connect(self) -> None:
+        for button, clicked in (
+            (self.restart_button, self.restart_clicked),
+            (self.back_button, self.back_clicked),
+            (self.play_button, self.play_clicked),
+            (self.step_button, self.step_clicked),
+            (self.large_button, self.large_clicked),
+            (self.full_button, self.full_screen_clicked),
+        ):
+            button.clicked.connect(clicked)
+        self.loop_button.toggled.connect(self.loop_changed)
+        self.speed_combo.currentIndexChanged.connect(self._emit_speed)
+        self.seed_spin.valueChanged.connect(self.seed_changed)
+        self.scrub_bar.stepped.connect(self._on_stepped)
+
+    def add_option(self, action: QAction) -> None:
+        """Offer an option in the menu."""
+        self.menu.addAction(action)
+
+    def add_tool(self, button: QToolButton) -> None:
+        """Add a button to the lower row."""
+        self._lower.insertWidget(self._lower.count() - 1, button)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the episodes."""
+        return self.seed_spin.value()
+
+    @property
+    def follows_latest(self) -> bool:
+        """True if the agent that the run saved last is to be shown."""
+        return self.follow_check.isChecked()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        for button, name in (
+            (self.restart_button, "skip-previous"),
+            (self.back_button, "step-backward"),
+            (self.step_button, "step-forward"),
+            (self.loop_button, "repeat"),
+            (self.large_button, "arrow-expand"),
+            (self.full_button, "fullscreen"),
+            (self.menu_button, "dots-vertical"),
+        ):
+            button.setIcon(theme.icon(name))
+        self.show_playing(self._playing)
+
+    def show_playing(self, playing: bool) -> None:
+        """Let the play button offer to play or to pause."""
+        self._playing = playing
+        self.play_button.setAccessibleName("Pause" if playing else "Play")
+        if self._theme is not None:
+            self.play_button.setIcon(self._theme.icon("pause" if playing else "play"))
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show where in its episode a picture is."""
+        self.scrub_bar.show_picture(picture)
+
+    @Slot(bool)
+    def _on_stepped(self, back: bool) -> None:
+        clicked = self.back_clicked if back else self.step_clicked
+        clicked.emit()
+
+    @Slot(int)
+    def _emit_speed(self, index: int) -> None:
+        self.speed_changed.emit(SPEEDS[index])
+
+
+def _make_speed_combo(speed: float) -> QComboBox:
+    box = QComboBox()
+    tip = "Relative to the environment's own speed; Max takes step after step without waiting"
+    describe(box, "replay_speed_combo", "Speed", tip)
+    for factor in SPEEDS:
+        box.addItem("Max" if factor == UNPACED else f"{factor:g}×", factor)
+    box.setCurrentIndex(SPEEDS.index(speed))
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.setMinimumWidth(52)
+    return box
+
+
+def _make_seed_box() -> QSpinBox:
+    box = WholeNumberBox(0, _LARGEST_SEED)
+    tip = "Seed of the episodes. An evaluation with the same seed measures the same episodes."
+    describe(box, "replay_seed_spin", "Seed", tip)
+    box.setMinimumWidth(50)
+    box.setMaximumWidth(110)
+    box.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+    return box

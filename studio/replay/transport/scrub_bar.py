@@ -1,0 +1,94 @@
+"""The bar below the picture: where the episode is, and a way to any step that was drawn."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
+
+from studio.replay.renderer_client import Picture
+
+_SHORTEST = 50
+
+
+class ScrubBar(QSlider):
+    """Follows the picture; a click or a drag asks for a step, the arrow keys for the next one."""
+
+    wanted = Signal(int)
+    """The user points at this step."""
+    stepped = Signal(bool)
+    """The user wants the next step; True for the one before."""
+    held = Signal(bool)
+    """The user has taken hold of the bar, or let it go."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setRange(0, _SHORTEST)
+        self.setEnabled(False)
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show where in its episode a picture is."""
+        self.setEnabled(True)
+        end = picture.latest if picture.complete else _reach(picture.latest)
+        if end != self.maximum():
+            self.setMaximum(end)
+        if not self.isSliderDown():
+            self.setValue(picture.moment.step)
+
+    def clear(self) -> None:
+        """Show no episode."""
+        self.setValue(0)
+        self.setEnabled(False)
+
+    def _at(self, event: QMouseEvent) -> int:
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        style = self.style()
+        control, part = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderHandle
+        handle = style.subControlRect(control, option, part, self).width()
+        along = round(event.position().x()) - handle // 2
+        span = self.width() - handle
+        return QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), along, span)
+
+    def _point(self, event: QMouseEvent) -> None:
+        step = self._at(event)
+        self.setSliderPosition(step)
+        self.wanted.emit(step)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Take hold of the bar where it is pressed."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(True)
+            self.held.emit(True)
+            self._point(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Ask for the step under the mouse."""
+        if self.isSliderDown():
+            self._point(event)
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
+        """Let the bar go."""
+        if self.isSliderDown():
+            self.setSliderDown(False)
+            self.held.emit(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Step with the arrow keys, and jump to either end."""
+        match event.key():
+            case Qt.Key.Key_Left:
+                self.stepped.emit(True)
+            case Qt.Key.Key_Right:
+                self.stepped.emit(False)
+            case Qt.Key.Key_Home:
+                self.wanted.emit(0)
+            case Qt.Key.Key_End:
+                self.wanted.emit(self.maximum())
+            case _:
+                event.ignore()
+
+
+def _reach(step: int) -> int:
+    """Return a length that grows in leaps, so that the handle seldom jumps."""
+    length = _SHORTEST
+    while length <= step:
+        length *= 2
+    return length

@@ -1,0 +1,109 @@
+"""How much of the window the replay has: a dock, most of it, or the whole screen."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from PySide6.QtCore import QByteArray, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
+
+_STRIP = 300
+"""Width of the plots beside a large replay, in pixels."""
+_STRIP_SHARE = 4
+"""At most one part in this many of the window."""
+
+
+class StageSize(StrEnum):
+    """How large the replay is."""
+
+    DOCK = "dock"
+    LARGE = "large"
+    FULL = "full"
+
+
+class ReplayStage(QObject):
+    """Gives the replay the room of the other panels, and gives it back."""
+
+    changed = Signal(str)
+    """The replay has this :class:`StageSize` now."""
+
+    def __init__(
+        self, window: QMainWindow, dock: QDockWidget, set_strip: Callable[[bool], None]
+    ) -> None:
+        """Enlarge the replay in ``dock``; ``set_strip`` lays the plots out as a strip, or not."""
+        super().__init__(window)
+        self._window, self._dock, self._set_strip = window, dock, set_strip
+        self._size = StageSize.DOCK
+        self._layout: QByteArray | None = None
+        self._was_maximised = False
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window)
+        self._escape.setEnabled(False)
+        self._escape.activated.connect(self.leave)
+
+    @property
+    def size(self) -> StageSize:
+        """How large the replay is."""
+        return self._size
+
+    @Slot()
+    def toggle_large(self) -> None:
+        """Show the replay large, with the plots as a strip, or as a dock again."""
+        self._show(StageSize.DOCK if self._size is StageSize.LARGE else StageSize.LARGE)
+
+    @Slot()
+    def toggle_full(self) -> None:
+        """Show the replay alone on the whole screen, or as a dock again."""
+        self._show(StageSize.DOCK if self._size is StageSize.FULL else StageSize.FULL)
+
+    @Slot()
+    def leave(self) -> None:
+        """Show the replay as a dock again."""
+        self._show(StageSize.DOCK)
+
+    def _show(self, size: StageSize) -> None:
+        if size is self._size:
+            return
+        if self._layout is not None:
+            self._restore()
+        self._size = size
+        self._escape.setEnabled(size is not StageSize.DOCK)
+        # First, so that the pane has room for what it shows in this size.
+        self.changed.emit(size.value)
+        if size is not StageSize.DOCK:
+            self._enlarge(full=size is StageSize.FULL)
+
+    def _enlarge(self, *, full: bool) -> None:
+        window = self._window
+        self._layout = window.saveState()
+        self._was_maximised = window.isMaximized()
+        for dock in window.findChildren(QDockWidget):
+            if dock is not self._dock:
+                dock.hide()
+        self._dock.setFloating(False)
+        self._dock.show()
+        self._set_strip(not full)
+        if full:
+            for part in self._around():
+                part.hide()
+            window.showFullScreen()
+        else:
+            strip = min(_STRIP, window.width() // _STRIP_SHARE)
+            across = Qt.Orientation.Horizontal
+            window.resizeDocks([self._dock], [window.width() - strip], across)
+
+    def _restore(self) -> None:
+        layout, self._layout = self._layout, None
+        assert layout is not None
+        if self._size is StageSize.FULL:
+            for part in self._around():
+                part.show()
+            show = self._window.showMaximized if self._was_maximised else self._window.showNormal
+            show()
+        self._set_strip(False)
+        self._window.restoreState(layout)
+
+    def _around(self) -> list[QWidget]:
+        """Return what surrounds the docks."""
+        window = self._window
+        found = [window.centralWidget(), window.statusBar(), *window.findChildren(QToolBar)]
+        return [part for part in found if part is not None]

@@ -1,0 +1,124 @@
+"""The pane shows the newest agent of a run, and list, picture and caption agree on it."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.replay.pane import ReplayPane
+from studio.replay.player import PlayerState
+from td3core.envs.make import check_env
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, watched, write_agent
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "run"
+
+
+def save(run: Path, name: str, env_steps: int) -> Path:
+    path = run / "checkpoints" / f"{name}.safetensors"
+    return write_agent(path, check_env(PENDULUM), env_steps)
+
+
+def agrees(pane: ReplayPane, path: Path, words: str) -> bool:
+    """Return whether list, player and caption name the same agent."""
+    return (
+        pane.player.agent is not None
+        and pane.player.agent.path == path
+        and pane.checkpoints.chosen() == path
+        and pane.caption.title.text() == f"Pendulum-v1 · {words}"
+    )
+
+
+def click(qtbot: QtBot, pane: ReplayPane) -> None:
+    pane.controls.follow_check.click()
+
+
+def test_a_run_that_trains_shows_its_newest_agent_at_once_and_each_later_one(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane, run: Path
+) -> None:
+    click(qtbot, pane)
+    assert pane.controls.follows_latest
+    load(qtbot, pane.player, bundled)
+    pane.player.play()
+    pane.set_current_run(run)
+    first = save(run, "step_000001000", 1000)
+    pane.note_saved(first, 1000, None)
+    # Not after the episode of the bundled agent, which has nothing to do with this run.
+    assert pane.player.path == first
+    qtbot.waitUntil(lambda: agrees(pane, first, "newest, step 1,000"), timeout=WAIT_MS)
+    assert pane.player.state is PlayerState.PLAYING
+    pane.controls.speed_combo.setCurrentIndex(pane.controls.speed_combo.findText("8×"))
+    pictures = watched(pane.player)
+    second = save(run, "step_000002000", 2000)
+    pane.note_saved(second, 2000, None)
+    assert agrees(pane, first, "step 1,000")
+    qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
+    assert any(picture.moment.over for picture in pictures)
+    # A paused picture stays; Play starts with the newest agent.
+    pane.player.pause()
+    third = save(run, "step_000003000", 3000)
+    pane.note_saved(third, 3000, None)
+    assert pane.player.path == second
+    qtbot.mouseClick(pane.controls.play_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: agrees(pane, third, "newest, step 3,000"), timeout=WAIT_MS)
+
+
+def test_ticking_follow_latest_shows_the_newest_agent_at_once_and_choosing_another_unticks_it(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane, run: Path
+) -> None:
+    assert not pane.controls.follows_latest
+    load(qtbot, pane.player, bundled)
+    pane.set_current_run(run)
+    newest = save(run, "step_000001000", 1000)
+    pane.note_saved(newest, 1000, None)
+    assert pane.player.path == bundled
+    click(qtbot, pane)
+    qtbot.waitUntil(lambda: agrees(pane, newest, "newest, step 1,000"), timeout=WAIT_MS)
+    assert pane.player.state is PlayerState.PAUSED
+    pane.checkpoints.view.setCurrentIndex(pane.checkpoints.model.find(bundled))
+    qtbot.waitUntil(lambda: agrees(pane, bundled, "step 50,000"), timeout=WAIT_MS)
+    assert not pane.controls.follows_latest
+    # The next run is followed again: only the user's own click is remembered.
+    pane.set_current_run(run.with_name("next"))
+    assert pane.controls.follows_latest
+
+
+def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loaded_anew(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    best = save(run, "best", 1000)
+    pane.set_current_run(run)
+    pane.note_saved(best, 1000, 5.0)
+    qtbot.waitUntil(lambda: pane.checkpoints.model.find(best).isValid())
+    pane.checkpoints.view.setCurrentIndex(pane.checkpoints.model.find(best))
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
+    save(run, "best", 2000)
+    pane.note_saved(best, 2000, 6.0)
+    assert agrees(pane, best, "earlier best, step 1,000")
+    pane.load(best)
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 2,000"), timeout=WAIT_MS)
+    pane.controls.speed_combo.setCurrentIndex(pane.controls.speed_combo.findText("8×"))
+    pane.player.play()
+    # One that plays is exchanged when its episode is over.
+    save(run, "best", 3000)
+    pane.note_saved(best, 3000, 7.0)
+    assert agrees(pane, best, "earlier best, step 2,000")
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 3,000"), timeout=WAIT_MS)
+
+
+def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_chosen(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane
+) -> None:
+    pane.play_at_start_action.trigger()
+    pane.play_at_start()
+    assert pane.player.state is PlayerState.EMPTY
+    pane.play_at_start_action.trigger()
+    pane.play_at_start()
+    qtbot.waitUntil(lambda: agrees(pane, bundled, "step 50,000"), timeout=WAIT_MS)
+    assert pane.player.state is PlayerState.PLAYING
+    pane.player.pause()
+    pane.play_at_start()
+    assert pane.player.state is PlayerState.PAUSED

@@ -1,0 +1,114 @@
+"""The past of an episode: what is kept, how much of it, and that it is what was played."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.replay.player import UNPACED, Player, PlayerState
+from studio.replay.renderer.protocol import Frame
+from studio.replay.renderer.recording import Recording
+from studio.replay.renderer_client import Picture
+from td3core.evaluation.rollout import RolloutStep
+from tests.studio.replay.scenes import WAIT_MS, endings, load, watched
+
+_CODEC_ERROR = 3.0
+"""Mean difference of a colour channel, of 255, that compression may cause."""
+
+
+def frame_at(step: int, *, over: bool = False) -> Frame:
+    moment = RolloutStep(step, 1.0, float(step), over, False)
+    return Frame(slot=0, width=0, height=0, episode=0, moment=moment)
+
+
+def rgb(picture: Picture) -> np.ndarray:
+    image = picture.image
+    pixels = np.frombuffer(image.constBits(), np.uint8)
+    return pixels.reshape(image.height(), image.width(), 4)[:, :, :3].astype(float)
+
+
+def test_ten_thousand_frames_stay_within_the_bound_and_the_whole_episode_can_be_seen() -> None:
+    picture = np.random.default_rng(0).integers(0, 255, (16, 24, 3), np.uint8)
+    recording = Recording(most_bytes=400_000)
+    for step in range(10_000):
+        recording.add(picture, frame_at(step, over=step == 9_999))
+        assert recording.bytes <= 400_000
+    first, last, middle = recording.at(0), recording.at(9_999), recording.at(5_000)
+    assert first is not None
+    assert middle is not None
+    assert last is not None
+    assert (first.step, last.step) == (0, 9_999)
+    assert 4_900 < middle.step <= 5_000
+    recording.clear()
+    assert recording.bytes == 0
+    assert recording.at(9_999) is None
+
+
+def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    pictures = watched(player)
+    began, scrubbed = [], []
+    player.episode_began.connect(lambda: began.append(len(pictures)))
+    player.scrubbed.connect(scrubbed.append)
+    load(qtbot, player, agent)
+    for _ in range(12):
+        player.step()
+    qtbot.waitUntil(lambda: len(pictures) == 13, timeout=WAIT_MS)
+    played = {picture.moment.step: picture for picture in pictures}
+    for step in (3, 9, 0, 11):
+        pictures.clear()
+        player.seek(step)
+        qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
+        assert pictures[-1].moment == played[step].moment
+        assert pictures[-1].latest == 12
+        assert np.abs(rgb(pictures[-1]) - rgb(played[step])).mean() < _CODEC_ERROR
+    assert scrubbed == [3, 9, 0, 11]
+    # Another step looks different, so the comparison above proves something.
+    assert np.abs(rgb(played[0]) - rgb(played[11])).mean() > _CODEC_ERROR
+    for move, step in ((player.step_back, 10), *((player.step, step) for step in (11, 12, 13))):
+        pictures.clear()
+        move()
+        qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
+        assert pictures[-1].moment.step == step
+    assert began == [0]
+    assert player.state is PlayerState.PAUSED
+
+
+def test_playing_from_the_past_reaches_the_end_of_the_episode_as_an_evaluation_does(
+    qtbot: QtBot, player: Player, agent: Path
+) -> None:
+    pictures = watched(player)
+    player.set_speed(UNPACED)
+    player.set_loop(True)
+    load(qtbot, player, agent)
+    player.play()
+    first = endings(qtbot, pictures, 1)
+    # The same episode again: loop.
+    pictures.clear()
+    assert endings(qtbot, pictures, 1) == first
+    assert {picture.episode for picture in pictures} == {0}
+    player.pause()
+    player.seek(0)
+    qtbot.waitUntil(lambda: pictures[-1].moment.step == 0, timeout=WAIT_MS)
+    pictures.clear()
+    player.play()
+    assert endings(qtbot, pictures, 1) == first
+    player.set_loop(False)
+    pictures.clear()
+    qtbot.waitUntil(lambda: any(p.episode == 1 for p in pictures), timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize("key", ["Left", "Right"])
+def test_the_scrub_bar_steps_with_the_arrow_keys(qtbot: QtBot, key: str) -> None:
+    from PySide6.QtCore import Qt
+
+    from studio.replay.transport.scrub_bar import ScrubBar
+
+    bar = ScrubBar()
+    qtbot.addWidget(bar)
+    bar.setEnabled(True)
+    with qtbot.waitSignal(bar.stepped) as said:
+        qtbot.keyClick(bar, Qt.Key[f"Key_{key}"])
+    assert said.args == [key == "Left"]

@@ -1,0 +1,99 @@
+"""The timeline: all agents of the run on show, chosen by mouse or keys."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
+from pytestqt.qtbot import QtBot
+
+from studio.replay.pane import ReplayPane
+from studio.replay.player import PlayerState
+from studio.replay.timeline.points import Mark, SavedFile, marks_of, points_of
+from studio.session.agents import read_agents
+from td3core.config import make_settings
+from td3core.envs.make import check_env
+from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.runs.metadata import Parent
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, write_agent
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    """A run with three agents, one of them saved by hand, and one that was branched from."""
+    config, tunables = make_settings({"env": PENDULUM})
+    made = RunDirectory.create(tmp_path / "runs", config, tunables)
+    info = check_env(PENDULUM)
+    for step in (1000, 2000, 3000):
+        write_agent(made.step_checkpoint(step), info, step)
+    write_agent(made.best, info, 2000)
+    write_agent(made.last, info, 3000)
+    table = made.table("evaluations", EVALUATION_COLUMNS)
+    for step, mean in ((1000, -900.0), (2000, -150.0), (3000, -300.0)):
+        table.add((step, mean, 1, "", 1, str(mean), "9", 0, 1.0))
+    table.flush()
+    made.note({"step": 1000, "event": "save", "time": ""})
+    made.sync_journal()
+    parent = Parent(run=made.path.name, checkpoint="step_000002000", env_steps=2000)
+    RunDirectory.create(tmp_path / "runs", config, tunables, parent=parent)
+    return made
+
+
+def at(pane: ReplayPane, index: int) -> QPoint:
+    """Return where an agent is on the timeline."""
+    timeline = pane.timeline
+    return QPoint(round(timeline._x(timeline.points[index])), timeline.height() // 2)
+
+
+def test_files_of_the_same_step_are_one_point_with_all_marks() -> None:
+    files = [
+        SavedFile(path=Path("step_2"), env_steps=2, mean_return=5.0),
+        SavedFile(path=Path("step_1"), env_steps=1, mean_return=None),
+        SavedFile(path=Path("best"), env_steps=2, mean_return=5.0),
+        SavedFile(path=Path("last"), env_steps=9, mean_return=None),
+    ]
+    points = points_of(files, marks_of([2], [2, 7]))
+    assert [point.env_steps for point in points] == [1, 2, 9]
+    assert points[1].marks == {Mark.BEST, Mark.MANUAL, Mark.BRANCH}
+    assert points[1].text == "Step 2, return 5.0, best, saved by hand, branched from here"
+    assert points[1].path == Path("step_2")
+    assert points[1].holds(Path("best"))
+    assert points[2].marks == {Mark.LAST}
+
+
+def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
+    qtbot: QtBot, pane: ReplayPane, run: RunDirectory
+) -> None:
+    timeline = pane.timeline
+    pane.show_run(read_agents(run))
+    qtbot.waitUntil(lambda: len(timeline.points) == 3, timeout=WAIT_MS)
+    wanted = [{Mark.MANUAL}, {Mark.BEST, Mark.BRANCH}, {Mark.LAST}]
+    qtbot.waitUntil(lambda: [p.marks for p in timeline.points] == wanted, timeout=WAIT_MS)
+    assert [p.mean_return for p in timeline.points] == [-900.0, -150.0, -300.0]
+    heights = [timeline._height_of(point) for point in timeline.points]
+    assert heights[0] < heights[2] < heights[1]
+
+    def plays(step: int) -> bool:
+        agent = pane.player.agent
+        return (
+            pane.player.state is PlayerState.PLAYING
+            and agent is not None
+            and agent.env_steps == step
+            and pane.checkpoints.chosen() == agent.path
+            and f"step {step:,}" in pane.caption.title.text()
+        )
+
+    # Opened with its best agent, which is the second point.
+    qtbot.waitUntil(lambda: timeline.value() == 1, timeout=WAIT_MS)
+    qtbot.mouseClick(timeline, Qt.MouseButton.LeftButton, pos=at(pane, 0))
+    qtbot.waitUntil(lambda: plays(1000), timeout=WAIT_MS)
+    qtbot.mousePress(timeline, Qt.MouseButton.LeftButton, pos=at(pane, 0))
+    qtbot.mouseMove(timeline, at(pane, 2))
+    qtbot.mouseRelease(timeline, Qt.MouseButton.LeftButton, pos=at(pane, 2))
+    qtbot.waitUntil(lambda: plays(3000), timeout=WAIT_MS)
+    qtbot.keyClick(timeline, Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: plays(2000), timeout=WAIT_MS)
+    spoken = QAccessible.queryAccessibleInterface(timeline)
+    assert spoken.text(QAccessible.Text.Name) == "Checkpoints of the run"
+    text = "3 agents; Step 2,000, return -150.0, best, branched from here"
+    assert spoken.text(QAccessible.Text.Description) == text
