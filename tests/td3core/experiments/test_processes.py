@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from td3core import checkpoint
+from td3core.envs.trust import typed
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.conductor import Conductor
