@@ -312,7 +312,8 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_picture(self, picture: Picture) -> None:
-        self.view.show_image(picture.image)
+        if not picture.image.isNull():
+            self.view.show_image(picture.image)
         self.caption.show_picture(picture)
         self.controls.show_picture(picture)
 
@@ -321,6 +322,8 @@ class ReplayPane(QWidget):
         self.checkpoints.select(loaded.path)
         self.timeline.show_agent(loaded.path)
         self._source.note_shown(loaded.path)
+        if loaded.no_picture:
+            self.view.show_text(loaded.no_picture)
         self.show_message("")
 
     @Slot()

@@ -50,6 +50,11 @@ class Player(QObject):
     code_refused = Signal(object)
     """After ``refused``: the code that would have to be allowed
     (:class:`~td3core.config.consent.LocatedModule`)."""
+    steps_measured = Signal(object)
+    """Carries :class:`~studio.replay.renderer.protocol.Steps`, whose pictures were not drawn or
+    were shown earlier; the numbers of other steps are in their pictures."""
+    swept = Signal(object)
+    """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
     crashed = Signal(str)
     silent = Signal(str)
     """The renderer does not answer; it may again. The sentence is empty once it does."""
@@ -67,6 +72,7 @@ class Player(QObject):
         self._speed = 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
+        self._measuring = False
         self._playing = self._loops = False
         self._take: int | None = None
         self._ticket = 0
@@ -200,6 +206,15 @@ class Player(QObject):
         self._rate = protocol.Rate(most=_REDUCED_RATE if reduced else _FULL_RATE)
         self._send(self._rate)
 
+    def measure(self, on: bool) -> None:
+        """Compute and emit the numbers of every step, or stop doing so."""
+        self._measuring = on
+        self._send(protocol.Measure(on=on))
+
+    def sweep(self, wanted: protocol.Sweep) -> None:
+        """Ask for the critics' values over a sweep of one dimension of an action."""
+        self._send(wanted)
+
     def restart(self) -> None:
         """Restart the renderer after a crash or while it is silent, with the same agent."""
         over = self._state is PlayerState.CRASHED or not self.answers
@@ -248,6 +263,8 @@ class Player(QObject):
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
         self._send(self._rate)
+        if self._measuring:
+            self._send(protocol.Measure(on=True))
         if self._box is not None:
             self._send(self._box)
         return True
@@ -265,6 +282,10 @@ class Player(QObject):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
                 self._show(picture)
+            case protocol.Steps():
+                self.steps_measured.emit(reply)
+            case protocol.Swept():
+                self.swept.emit(reply)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
                 self._path, self._agent = reply.path, reply
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)

@@ -27,6 +27,7 @@ class Picture:
     """One rendered step of an episode; the image owns its pixels."""
 
     image: QImage
+    """Null where the environment cannot render."""
     episode: int
     """Counted from 0."""
     moment: RolloutStep
@@ -36,6 +37,8 @@ class Picture:
     """The last step that the episode has reached."""
     complete: bool = False
     """True if the episode is over at ``latest``."""
+    data: protocol.StepData | None = None
+    """The numbers of the step, while the player measures them."""
 
     @property
     def past(self) -> bool:
@@ -135,12 +138,13 @@ class Reader(QThread):
                 self._ring.attach(name)
             case protocol.Frame():
                 picture = Picture(
-                    image=self._image(reply),
+                    image=QImage() if reply.slot < 0 else self._image(reply),
                     episode=reply.episode,
                     moment=reply.moment,
                     take=reply.take,
                     latest=reply.latest,
                     complete=reply.complete,
+                    data=reply.data,
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:

@@ -19,6 +19,7 @@ from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
 from studio.plots.compare.view import CompareView
 from studio.plots.grid import PlotGrid
+from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
@@ -186,6 +187,8 @@ class MainWindow(QMainWindow):
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
+        self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
         self.replay.controls.large_clicked.connect(self.stage.toggle_large)

@@ -19,6 +19,7 @@ from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_panel import SweepPanel
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
+from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController
@@ -125,6 +126,15 @@ PANELS = (
         side="bottom",
         make=lambda context: SweepPanel(context.runs_dir, context.theme),
         size=290,
+        tabbed=True,
+        hidden=True,
+    ),
+    PanelSpec(
+        name="instruments",
+        title="Instruments",
+        side="bottom",
+        make=lambda context: InstrumentPanel(context.settings, context.theme),
+        size=230,
         tabbed=True,
         hidden=True,
     ),

@@ -7,6 +7,7 @@ they mean is JSON in the header. Nothing is ever unpickled, so no code in a file
 import hashlib
 import json
 import math
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,7 @@ def _evaluation(values: dict[str, Any] | None) -> EvaluationResult | None:
 
 
 def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:
-    for name, shape in (network_shapes(header) | statistics_shapes(header)).items():
+    for name, shape in (_networks(header, shapes) | statistics_shapes(header)).items():
         if name not in shapes:
             raise RequestError("{file} lacks the tensor {name}.", file=path.name, name=name)
         if shapes[name] != shape:
@@ -238,8 +239,16 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
             )
 
 
+def _networks(header: Header, names: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the networks that must be there; an exported actor may be alone."""
+    wanted = network_shapes(header)
+    if header.complete or any(name.startswith("critic") for name in names):
+        return wanted
+    return {name: shape for name, shape in wanted.items() if name.startswith("actor")}
+
+
 def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
-    kinds = dict.fromkeys(network_shapes(header), "float32")
+    kinds = dict.fromkeys(_networks(header, tensors), "float32")
     kinds |= dict.fromkeys(statistics_shapes(header), "float64")
     for name, wanted in kinds.items():
         if tensors[name].dtype != wanted:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from td3core.config import RunConfig, Tunables
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
+from td3core.inference.critic import Critic
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 
@@ -55,7 +56,15 @@ class Checkpoint:
 
     def policy(self) -> Policy:
         """Return the saved actor."""
-        config, normaliser = self.header.config, None
-        if config.normalize_observations:
-            normaliser = Normaliser.from_tensors(self.tensors, self.header.env.obs_dim)
-        return Policy.from_tensors(self.tensors, config.actor_activation, normaliser)
+        activation = self.header.config.actor_activation
+        return Policy.from_tensors(self.tensors, activation, self._normaliser())
+
+    def critic(self) -> Critic | None:
+        """Return the saved critics; None if only the actor was exported."""
+        activation = self.header.config.critic_activation
+        return Critic.from_tensors(self.tensors, activation, self._normaliser())
+
+    def _normaliser(self) -> Normaliser | None:
+        if not self.header.config.normalize_observations:
+            return None
+        return Normaliser.from_tensors(self.tensors, self.header.env.obs_dim)

@@ -1,11 +1,11 @@
-"""One noise-free episode, step by step."""
+"""One episode, step by step."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from td3core.arrays import Floats
 from td3core.errors import RunError
-from td3core.inference.policy import Policy
 
 if TYPE_CHECKING:
     # It imports Gymnasium, which the window does not need.
@@ -29,8 +29,15 @@ class RolloutStep(NamedTuple):
         return self.terminated or self.truncated
 
 
-def rollout(env: "AgentView", policy: Policy, seed: int) -> Iterator[RolloutStep]:
-    """Yield the steps of one noise-free episode; each is taken on request.
+def rollout(
+    env: "AgentView", policy: Callable[[Floats], Floats], seed: int
+) -> Iterator[RolloutStep]:
+    """Yield the steps of one episode; each is taken on request.
+
+    Args:
+        env: The environment; it is reset first.
+        policy: Returns the action (act_dim,) in [-1, 1] for an observation (obs_dim,).
+        seed: The seed of the reset.
 
     Raises:
         RunError: the environment returned an observation of another size than its space.

@@ -55,7 +55,7 @@ class RingWriter:
 
     def release(self, slot: int) -> None:
         """Free a slot that the window no longer needs."""
-        if slot // SLOTS == self._blocks - 1:
+        if self._memory is not None and slot // SLOTS == self._blocks - 1:
             self._free.add(slot)
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
+from studio.replay.renderer.measurement import Meter, facts_of, sweep
 from studio.replay.renderer.pulse import Pulse, Signs
 from studio.replay.renderer.recording import Recording
 from studio.replay.renderer.scaling import Picture, fitted
@@ -71,6 +72,8 @@ class Renderer:
         """The step on show, if it is not the one that the episode has reached."""
         self._take = 0
         self._loops = False
+        self._meter = Meter()
+        self._no_picture = ""
 
     def serve(self) -> None:
         """Execute commands and play."""
@@ -134,8 +137,34 @@ class Renderer:
                 self._adjust(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._ring.release(slot)
+            case protocol.Measure() | protocol.Sweep():
+                self._inspect(command)
             case protocol.Capture():
                 self._capture()
+
+    def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
+        match command:
+            case protocol.Measure(on=on):
+                self._meter.switch(on)
+                if self._episode is not None:
+                    self._send_steps(self._episode)
+            case protocol.Sweep():
+                self._sweep(command)
+
+    def _sweep(self, wanted: protocol.Sweep) -> None:
+        agent = self._agent
+        # The agent may have been replaced since the window has asked.
+        if agent is None or agent.critic is None or len(wanted.obs) != agent.header.env.obs_dim:
+            return
+        swept = sweep(agent.critic, wanted.obs, wanted.action, wanted.dimension)
+        self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
+
+    def _send_steps(self, episode: Episode) -> None:
+        """Send the numbers of the steps that the window does not know yet, if it wants them."""
+        assert self._agent is not None
+        steps = self._meter.unsent(episode.log, self._take, self._agent.critic)
+        if steps is not None:
+            self._send(steps)
 
     def _move(self, command: protocol.Step | protocol.Seek | protocol.Restart) -> None:
         match command:
@@ -226,10 +255,7 @@ class Renderer:
         self._close_episode()
         self._steps_wanted = 0
         self._agent = LoadedAgent(load.path, load.consent | remembered())
-        self._begin_episode(0)
-        assert self._episode is not None
-        # Draw before replying: some environments only fail when they draw.
-        self._episode.picture()
+        self._begin_first_episode()
         header = self._agent.header
         self._send(
             protocol.Loaded(
@@ -239,8 +265,27 @@ class Renderer:
                 env_steps=header.counters.env_steps,
                 mean_return=header.evaluation.mean if header.evaluation else None,
                 changed_ns=self._agent.changed_ns,
+                facts=facts_of(header, self._agent.critic),
+                no_picture=self._no_picture,
             )
         )
+
+    def _begin_first_episode(self) -> None:
+        """Begin the first episode; without pictures if there are none but numbers are wanted."""
+        self._no_picture = ""
+        try:
+            self._begin_episode(0)
+            assert self._episode is not None
+            # Draw before replying: some environments only fail when they draw.
+            self._episode.picture()
+        except UntrustedCodeError:
+            raise
+        except RequestError as problem:
+            if not self._meter.on:
+                raise
+            self._no_picture = str(problem)
+            # Refused again if the cause is another.
+            self._begin_episode(0)
 
     def _after_episode(self, index: int) -> None:
         self._steps_wanted = max(0, self._steps_wanted - 1)
@@ -255,7 +300,8 @@ class Renderer:
         self._rewinding = False
         self._close_episode()
         # A new environment for each episode, as in an evaluation.
-        self._episode = Episode(self._agent, self._seed, index)
+        self._episode = Episode(self._agent, self._seed, index, draws=not self._no_picture)
+        self._meter.begin_episode()
         self._clock.fps = self._episode.fps
         self._clock.restart()
         self._picture_due = True
@@ -275,9 +321,20 @@ class Renderer:
             self._clock.restart(HOLD_S)
 
     def _show(self) -> None:
-        assert self._episode is not None
+        episode = self._episode
+        assert episode is not None
         began = self._clock.now()
-        picture, frame = self._shown(self._episode)
+        picture, frame = self._shown(episode)
+        self._send_steps(episode)
+        assert self._agent is not None
+        data = self._meter.at(frame.moment.step, episode.log, self._agent.critic)
+        frame = frame._replace(data=data)
+        self._send(frame if self._no_picture else self._written(picture, frame))
+        self._clock.note_drawn(began)
+        self._picture_due, self._picture_sent = False, True
+
+    def _written(self, picture: Picture, frame: protocol.Frame) -> protocol.Frame:
+        """Write a picture into a slot; return the message about it."""
         if self._box is not None:
             picture = fitted(picture, *self._box)
         block = self._ring.fit(picture)
@@ -285,9 +342,7 @@ class Renderer:
             self._send(protocol.Block(name=block))
         height, width, _ = picture.shape
         slot = self._ring.write(picture)
-        self._send(frame._replace(slot=slot, width=width, height=height))
-        self._clock.note_drawn(began)
-        self._picture_due, self._picture_sent = False, True
+        return frame._replace(slot=slot, width=width, height=height)
 
     def _shown(self, episode: Episode) -> tuple[Picture, protocol.Frame]:
         """Return the picture to show, in the environment's size, with its numbers."""
@@ -296,7 +351,7 @@ class Renderer:
         if kept is not None:
             return kept.picture(), kept.frame._replace(latest=reached[0], complete=reached[1])
         frame = protocol.Frame(
-            slot=0,
+            slot=-1,
             width=0,
             height=0,
             episode=episode.index,

@@ -7,6 +7,10 @@ long, during which the training waits for the interpreter.
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
 from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.evaluation.rollout import RolloutStep
 
@@ -83,6 +87,24 @@ class ReleaseSlot(NamedTuple):
     slot: int
 
 
+class Measure(NamedTuple):
+    """Send the numbers of every step from now on, first those of the current episode; or stop."""
+
+    on: bool
+
+
+class Sweep(NamedTuple):
+    """Compute the critics' values over a sweep of one dimension of an action."""
+
+    ticket: int
+    """Increases with every sweep; the answer carries it."""
+    obs: Floats
+    """Shape (obs_dim,)."""
+    action: Floats
+    """Shape (act_dim,), in [-1, 1]."""
+    dimension: int
+
+
 class Capture(NamedTuple):
     """Send the picture on show in the environment's own size."""
 
@@ -103,9 +125,74 @@ Command = (
     | Rate
     | Fit
     | ReleaseSlot
+    | Measure
+    | Sweep
     | Capture
     | Quit
 )
+
+
+class AgentFacts(NamedTuple):
+    """What is needed to read the numbers of an agent's steps."""
+
+    obs_dim: int
+    action_low: tuple[float, ...]
+    """The environment's bounds, (act_dim,) like ``action_high``."""
+    action_high: tuple[float, ...]
+    gamma: float
+    """The discount of the checkpoint."""
+    reward_scale: float
+    reward_floor: float
+    """The agent learns from max(reward_scale × reward, reward_floor)."""
+    critics: int
+    """Number of critics in the file: 0, 1 or 2."""
+
+
+class StepData(NamedTuple):
+    """The numbers of one step: what was seen, what was done about it, and what that earned.
+
+    A picture of the same step shows the state that the action led to.
+    """
+
+    step: int
+    """Number of the step, from 1."""
+    reward: float
+    """The environment's own reward."""
+    total: float
+    """Return of the episode so far, this reward included."""
+    min_q: float
+    """min(Q₁, Q₂)(obs, action); NaN if the agent has no critic."""
+    action: Floats
+    """Shape (act_dim,), in [-1, 1]."""
+    obs: Floats
+    """The observation that the action answers, (obs_dim,), as the environment returned it."""
+
+
+class Steps(NamedTuple):
+    """The numbers of several consecutive steps, as in :class:`StepData`; one row for each."""
+
+    take: int
+    """The episode's, see :class:`Frame`."""
+    first: int
+    """Number of the first step."""
+    reward: NDArray[np.float64]
+    total: NDArray[np.float64]
+    min_q: Floats
+    action: Floats
+    """Shape (n, act_dim)."""
+    obs: Floats
+    """Shape (n, obs_dim)."""
+
+
+class Swept(NamedTuple):
+    """The answer to :class:`Sweep`."""
+
+    ticket: int
+    dimension: int
+    action: Floats
+    """Values of that dimension, (n,), from -1 to 1."""
+    values: Floats
+    """The critics' values of each, (critics, n)."""
 
 
 class Block(NamedTuple):
@@ -123,14 +210,18 @@ class Loaded(NamedTuple):
     env_steps: int
     mean_return: float | None
     """Of the evaluation stored in the checkpoint, if there is one."""
+    facts: AgentFacts
     changed_ns: int = 0
     """When the file was written: another agent may have taken its path since."""
+    no_picture: str = ""
+    """Why there are no pictures but numbers only."""
 
 
 class Frame(NamedTuple):
     """A picture is in a slot, with these numbers."""
 
     slot: int
+    """-1 if the environment cannot render; then there are numbers only."""
     width: int
     height: int
     episode: int
@@ -142,6 +233,8 @@ class Frame(NamedTuple):
     """The last step that the episode has reached; this one may be before it."""
     complete: bool = False
     """True if the episode is over at ``latest``."""
+    data: StepData | None = None
+    """Only while the steps are measured. None before the first step."""
 
 
 class Captured(NamedTuple):
@@ -168,4 +261,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Captured | Refused | Crashed
+Reply = Block | Loaded | Frame | Captured | Steps | Swept | Refused | Crashed

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.replay.renderer.measurement import EpisodeLog
 from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.config.consent import Consent
@@ -43,29 +44,37 @@ class LoadedAgent:
         self.env_id = found.header.config.env
         self.choice = found.header.config.choice.with_consent(consent)
         self.policy = found.policy()
+        self.critic = found.critic()
 
 
 class Episode:
     """A noise-free episode, the same as in an evaluation with this seed."""
 
-    def __init__(self, agent: LoadedAgent, seed: int, index: int) -> None:
+    def __init__(self, agent: LoadedAgent, seed: int, index: int, *, draws: bool = True) -> None:
         """Create a new environment and reset it.
+
+        Args:
+            agent: Acts in it.
+            seed: The seed of all episodes.
+            index: Number of the episode, from 0.
+            draws: False for an environment that cannot render.
 
         Raises:
             RequestError: the environment cannot be created, or has other dimensions.
         """
-        self.index = index
+        self.index, self._draws = index, draws
         self.moment = RolloutStep(0, 0.0, 0.0, False, False)
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-        self._env = _OpenedEnv(make_env(agent.choice, render=True), reset_seed)
+        self._env = _OpenedEnv(make_env(agent.choice, render=draws), reset_seed)
         try:
             self._env.require_sizes(agent)
         except RequestError:
             self.close()
             raise
-        self._moments = rollout(self._env, agent.policy, reset_seed)
+        self.log = EpisodeLog(agent.policy, agent.header.env.obs_dim)
+        self._moments = rollout(self._env, self.log, reset_seed)
 
     @property
     def fps(self) -> float:
@@ -76,14 +85,17 @@ class Episode:
     def step(self) -> None:
         """Take one step."""
         self.moment = next(self._moments)
+        self.log.add(self.moment)
         self._picture = None
 
     def picture(self) -> NDArray[np.uint8]:
-        """Draw the current step, shape (height, width, 3).
+        """Draw the current step, shape (height, width, 3); one black pixel if it cannot be drawn.
 
         Raises:
             RequestError: the environment cannot draw itself.
         """
+        if not self._draws:
+            return np.zeros((1, 1, 3), np.uint8)
         if self._picture is None:
             try:
                 rendered = self._env.render()

@@ -1,0 +1,90 @@
+"""Instruments over the whole episode: rewards, and values beside what was obtained."""
+
+import numpy as np
+from PySide6.QtCore import Qt
+
+from studio.replay.instruments.chart import Content, Lane, Line
+from studio.replay.instruments.episode import EpisodeNumbers
+from studio.replay.instruments.instrument import ChartInstrument
+from studio.replay.renderer.protocol import AgentFacts
+
+NO_CRITIC = "This file has only the actor, no critic."
+
+
+class RewardInstrument(ChartInstrument):
+    """Reward of each step, and the return so far."""
+
+    name = "reward"
+    title = "Reward"
+    help = (
+        "The environment's own rewards. Reward: r_t of each step. Return: their sum so far,"
+        " r_1 + … + r_t, without discount. The vertical line is the step in the picture."
+    )
+    lanes = (
+        Lane(lines=(Line(name="return", colour="curve_eval"),)),
+        Lane(lines=(Line(name="reward", colour="curve_3"),)),
+    )
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show the episode, with the values at a step."""
+        row = step - numbers.first
+        self.show_content(
+            Content(
+                x=_steps(numbers),
+                subject=numbers.take,
+                version=(numbers.first, numbers.count, numbers.discounted is not None),
+                ys=(numbers.total, numbers.reward),
+                readings=(f"{numbers.total[row]:.1f}", f"{numbers.reward[row]:.3f}"),
+                cursor=step,
+            )
+        )
+
+
+class ValueInstrument(ChartInstrument):
+    """What the critics expected of each action, and what came of it."""
+
+    name = "value"
+    title = "Value"
+    help = (
+        "min Q: what the critics expect of the action taken, min(Q₁, Q₂)(s, a). Obtained: the"
+        " discounted return from that step to the end, G_t = Σ γ^(k−t) r_k, with the checkpoint's"
+        " γ and the rewards as the agent learns them, max(reward_scale × r, reward_floor); known"
+        " when the episode has ended. min Q above it is overestimation. After a time limit nothing"
+        " is added, so there the last steps obtain less than the critics expect."
+    )
+    lanes = (
+        Lane(
+            lines=(
+                Line(name="min Q", colour="marker"),
+                Line(name="obtained", colour="curve_eval", style=Qt.PenStyle.DashLine),
+            )
+        ),
+    )
+
+    def show_agent(self, facts: AgentFacts) -> None:
+        """Note the discount, or that there is no critic."""
+        shaped = facts.reward_scale != 1.0 or np.isfinite(facts.reward_floor)
+        text = f"γ {facts.gamma:g}" + (" · shaped rewards" if shaped else "")
+        self.note.setText(text if facts.critics else NO_CRITIC)
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show the episode, with the values at a step."""
+        row, obtained = step - numbers.first, numbers.discounted
+        expected = numbers.min_q if numbers.facts.critics else None
+        self.show_content(
+            Content(
+                x=_steps(numbers),
+                subject=numbers.take,
+                version=(numbers.first, numbers.count, numbers.discounted is not None),
+                ys=(expected, obtained),
+                readings=(
+                    "none" if expected is None else f"{expected[row]:.2f}",
+                    "at the end" if obtained is None else f"{obtained[row]:.2f}",
+                ),
+                cursor=step,
+            )
+        )
+
+
+def _steps(numbers: EpisodeNumbers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.arange(numbers.first, numbers.last + 1, dtype=np.float64)

@@ -1,0 +1,78 @@
+"""The critics' forward pass in NumPy: what saved agents expect of an action, without torch."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from td3core.arrays import Floats
+from td3core.inference.normaliser import Normaliser
+
+Layers = Sequence[tuple[Floats, Floats]]
+"""Weight (out, in) and bias (out,) of each layer, from input to output."""
+
+NAMES = ("critic1", "critic2")
+"""First parts of the names of the critics' tensors in a checkpoint."""
+
+
+class Critic:
+    """One or two critics: hidden layers with ``relu`` or ``tanh``, then one linear output."""
+
+    def __init__(
+        self, critics: Sequence[Layers], activation: str, normaliser: Normaliser | None = None
+    ) -> None:
+        """Build from the layers of each critic, which are not copied.
+
+        Args:
+            critics: The layers of Q₁ and, unless the agent has only one, Q₂.
+            activation: ``relu`` or ``tanh``, of the hidden layers.
+            normaliser: Applied to the observations first.
+        """
+        self._critics = [list(layers) for layers in critics]
+        self._relu = activation == "relu"
+        self._normaliser = normaliser
+
+    @property
+    def count(self) -> int:
+        """Number of critics, 1 or 2."""
+        return len(self._critics)
+
+    def __call__(self, obs: Floats, action: Floats) -> Floats:
+        """Return Q(s, a) of each critic, shape (count, ...).
+
+        Args:
+            obs: Observations (..., obs_dim).
+            action: Actions (..., act_dim) in [-1, 1].
+        """
+        x = obs if self._normaliser is None else self._normaliser(obs)
+        pair = np.concatenate([x, action], axis=-1).astype(np.float32, copy=False)
+        return np.stack([self._values(layers, pair) for layers in self._critics])
+
+    def minimum(self, obs: Floats, action: Floats) -> Floats:
+        """Return min(Q₁, Q₂)(s, a), shape (...)."""
+        smallest: Floats = self(obs, action).min(axis=0)
+        return smallest
+
+    def _values(self, layers: Layers, x: Floats) -> Floats:
+        *hidden, (last_weight, last_bias) = layers
+        for weight, bias in hidden:
+            x = x @ weight.T
+            x += bias
+            x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
+        value: Floats = (x @ last_weight.T + last_bias)[..., 0]
+        return value
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Floats], activation: str, normaliser: Normaliser | None = None
+    ) -> "Critic | None":
+        """Build from a checkpoint's tensors; None if they hold no critic."""
+        critics = [
+            found for found in (_layers(tensors, name) for name in NAMES) if found is not None
+        ]
+        return cls(critics, activation, normaliser) if critics else None
+
+
+def _layers(tensors: Mapping[str, Floats], name: str) -> Layers | None:
+    count = sum(1 for key in tensors if key.startswith(f"{name}.") and key.endswith(".weight"))
+    found = [(tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]) for i in range(count)]
+    return found or None
