@@ -69,7 +69,8 @@ def entry(window: MainWindow, title: str):
 
 def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -> None:
     names = [
-        f"{name}_dock" for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps")
+        f"{name}_dock"
+        for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps", "instruments")
     ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
     assert [entry.text() for entry in window.docks.menu.actions()] == [
@@ -80,6 +81,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Runs",
         "Group and queue",
         "Sweeps",
+        "Instruments",
     ]
 
 
