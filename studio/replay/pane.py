@@ -171,6 +171,7 @@ class ReplayPane(QWidget):
         player.refused.connect(self.show_message)
         player.code_refused.connect(self._on_code_refused)
         player.crashed.connect(self.show_message)
+        player.silent.connect(self._show_silent)
         player.state_changed.connect(self._show_state)
         controls.restart_clicked.connect(self._start_over)
         controls.play_clicked.connect(self.toggle_play)
@@ -335,7 +336,8 @@ class ReplayPane(QWidget):
     @Slot()
     def _show_state(self) -> None:
         state = self._player.state
-        self.renderer_button.setVisible(state is PlayerState.CRASHED)
+        crashed = state is PlayerState.CRASHED
+        self.renderer_button.setVisible(crashed or not self._player.answers)
         if state is not PlayerState.EMPTY:
             self._needed = None
             self.allow_button.hide()
@@ -346,6 +348,12 @@ class ReplayPane(QWidget):
         elif state is PlayerState.LOADING and self.view.image is None:
             self.view.show_text("Loading…")
         self.controls.show_playing(state is PlayerState.PLAYING)
+
+    @Slot(str)
+    def _show_silent(self, sentence: str) -> None:
+        """Offer to restart a renderer that does not answer; an empty sentence: it does again."""
+        self.show_message(sentence)
+        self._show_state()
 
     @Slot(str)
     def show_message(self, text: str) -> None:

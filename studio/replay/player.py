@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
+from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ class Player(QObject):
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
     crashed = Signal(str)
+    silent = Signal(str)
+    """The renderer does not answer; it may again. The sentence is empty once it does."""
     captured = Signal(object)
     """Carries the picture that :meth:`capture` asked for, a ``QImage``."""
     state_changed = Signal(str)
@@ -76,6 +79,9 @@ class Player(QObject):
         self._load_ticket = 0
         self._client: RendererClient | None = None
         self._cause = ""
+        self._watchdog = Watchdog(self)
+        self._watchdog.silent.connect(self._on_silent)
+        self._watchdog.answering.connect(lambda: self.silent.emit(""))
 
     @property
     def state(self) -> PlayerState:
@@ -117,6 +123,8 @@ class Player(QObject):
         path = path.absolute()
         deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
+        if not deferred and not self.answers:
+            self._drop_renderer()
         if not deferred:
             self._path, self._load_ticket = path, self._ticket
         if not self._ensure_renderer():
@@ -208,18 +216,35 @@ class Player(QObject):
         self._send(wanted)
 
     def restart(self) -> None:
-        """Restart the renderer after a crash, with the same agent."""
-        if self._state is PlayerState.CRASHED and self._path is not None:
+        """Restart the renderer after a crash or while it is silent, with the same agent."""
+        over = self._state is PlayerState.CRASHED or not self.answers
+        if over and self._path is not None:
             self.load(self._path)
+
+    def _drop_renderer(self) -> None:
+        """Kill a renderer that does not answer: it would not obey."""
+        self._watchdog.watch(None)
+        if self._client is not None:
+            client, self._client = self._client, None
+            client.close(kill=True)
+        # Paused: the same agent would run into the same step again.
+        self._playing = False
+        self.silent.emit("")
 
     @Slot()
     def close(self) -> None:
         """End process and thread and free the shared memory; a later load starts them again."""
+        self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
             client.close()
         self._playing = False
         self._set_state(PlayerState.EMPTY)
+
+    @property
+    def answers(self) -> bool:
+        """False while the renderer, or its environment, does not answer."""
+        return not self._watchdog.problem
 
     def _ensure_renderer(self) -> bool:
         """Start the renderer if it does not run; return False if that fails."""
@@ -233,6 +258,7 @@ class Player(QObject):
         client.reader.replied.connect(self._on_reply)
         client.reader.lost.connect(self._on_lost)
         client.reader.start()
+        self._watchdog.watch(client.signs)
         self._client, self._take = client, None
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
@@ -288,10 +314,15 @@ class Player(QObject):
     def _on_lost(self, reader: object) -> None:
         if self._client is None or reader is not self._client.reader:
             return
+        self._watchdog.watch(None)
         client, self._client = self._client, None
         client.close()
         cause, self._cause = self._cause, ""
         self._fail(cause or f"The renderer stopped ({_describe_exit(client.exit_code)}).")
+
+    @Slot(str)
+    def _on_silent(self, problem: str) -> None:
+        self.silent.emit(f"{problem} {_TRAINING_CONTINUES}")
 
     def _fail(self, message: str) -> None:
         self._playing = False

@@ -13,6 +13,7 @@ from PySide6.QtGui import QImage
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
+from studio.replay.renderer.pulse import new_signs
 from td3core.evaluation.rollout import RolloutStep
 from td3core.system.child_process import spawn
 
@@ -69,8 +70,9 @@ class RendererClient:
         prefix = f"td3_{secrets.token_hex(6)}_"
         self._connection, theirs = multiprocessing.get_context("spawn").Pipe()
         self.exit_code: int | None = None
+        self.signs = new_signs()
         try:
-            self.process = spawn("td3-renderer", process.main, theirs, prefix)
+            self.process = spawn("td3-renderer", process.main, theirs, prefix, self.signs)
         except BaseException:
             self._connection.close()
             raise
@@ -89,11 +91,12 @@ class RendererClient:
         except OSError:
             log.debug("the renderer no longer listens")
 
-    def close(self) -> None:
-        """End process and thread; kill the process if it does not end in time."""
+    def close(self, *, kill: bool = False) -> None:
+        """End process and thread; kill the process at once, or if it does not end in time."""
         atexit.unregister(self.close)
-        self.send(protocol.Quit())
-        self.process.join(_QUIT_S)
+        if not kill:
+            self.send(protocol.Quit())
+            self.process.join(_QUIT_S)
         if self.process.is_alive():
             # It holds nothing that could be lost.
             self.process.kill()

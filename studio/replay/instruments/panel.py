@@ -67,13 +67,15 @@ class InstrumentPanel(QWidget):
 
     def _lay_out(self) -> None:
         switches = make_row(*self.switches.values(), self.message)
+        # Narrow enough for a window of 1024 pixels.
+        switches.setSpacing(0)
         switches.setStretch(len(self.switches), 1)
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._row.setSpacing(6)
         for instrument in self.instruments:
             self._row.addWidget(instrument, 1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 6)
+        layout.setContentsMargins(6, 4, 6, 6)
         layout.setSpacing(4)
         layout.addLayout(switches)
         layout.addLayout(self._row, 1)

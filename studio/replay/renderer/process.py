@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.measurement import Meter, facts_of, sweep
+from studio.replay.renderer.pulse import Pulse, Signs
 from studio.replay.renderer.recording import Recording
 from studio.replay.renderer.scaling import Picture, fitted
 from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
@@ -23,12 +24,13 @@ from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 
 
-def main(connection: Connection, prefix: str) -> None:
+def main(connection: Connection, prefix: str, signs: Signs) -> None:
     """Execute the commands from the pipe until it closes or ``Quit`` arrives."""
     prepare_rendering()
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    renderer = Renderer(connection, prefix)
+    pulse = Pulse(signs)
+    renderer = Renderer(connection, prefix, pulse)
     try:
         # One thread, as in training: same results, and no cores taken from the run.
         with threadpool_limits(1, user_api="blas"):
@@ -42,14 +44,15 @@ def main(connection: Connection, prefix: str) -> None:
         raise SystemExit(1) from problem
     finally:
         renderer.close()
+        pulse.stop()
         connection.close()
 
 
 class Renderer:
     """Holds the loaded agent. It reads the pipe between any two steps."""
 
-    def __init__(self, connection: Connection, prefix: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, prefix: str, pulse: Pulse) -> None:
+        self._connection, self._pulse = connection, pulse
         self._ring = RingWriter(prefix)
         self._clock = Clock()
         self._agent: LoadedAgent | None = None
@@ -83,12 +86,19 @@ class Renderer:
                 self._execute(command)
                 continue
             try:
-                self._advance()
+                with self._pulse.waiting(loading=self._makes_env):
+                    self._advance()
             except RequestError as problem:
                 self._unload()
                 needs = problem.module if isinstance(problem, UntrustedCodeError) else None
                 refusal = protocol.Refused(self._ticket, str(problem), needs)
                 self._send(refusal)
+
+    @property
+    def _makes_env(self) -> bool:
+        """True if what is due makes an environment, which may import a simulator first."""
+        over = self._episode is not None and self._episode.moment.over
+        return self._load_now is not None or self._rewinding or over
 
     def close(self) -> None:
         """Close the environment and free the shared memory."""

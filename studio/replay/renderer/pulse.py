@@ -1,0 +1,67 @@
+"""Signs of life of the renderer, in memory that its process shares with the window.
+
+A thread beats as long as the process runs at all; the loop notes when it begins to wait for the
+environment. So a process that was stopped, or that died without notice, is told apart from an
+environment that takes its time.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import Synchronized
+from typing import NamedTuple
+
+BEAT_S = 0.2
+_START_S = 10.0
+"""How long an interpreter may take to start and import the renderer."""
+
+
+class Signs(NamedTuple):
+    """What shows that a renderer lives; seconds of the system's monotonic clock."""
+
+    beat: "Synchronized[float]"
+    """When the process last ran; in the future while it may still be starting."""
+    waiting_since: "Synchronized[float]"
+    """Since when the environment has been asked for a step or a picture; 0 while it is not."""
+    loading: "Synchronized[int]"
+    """1 while what it is asked for is an agent, which may take long."""
+
+
+def new_signs() -> Signs:
+    """Make the memory, in the window's process."""
+    context = get_context("spawn")
+    # Without locks: a process that is killed while it holds one would block the window.
+    return Signs(
+        context.Value("d", time.monotonic() + _START_S, lock=False),
+        context.Value("d", 0.0, lock=False),
+        context.Value("i", 0, lock=False),
+    )
+
+
+class Pulse:
+    """Writes the signs, in the renderer's process."""
+
+    def __init__(self, signs: Signs) -> None:
+        self._signs, self._over = signs, threading.Event()
+        signs.beat.value = time.monotonic()
+        threading.Thread(target=self._beat, name="pulse", daemon=True).start()
+
+    @contextmanager
+    def waiting(self, *, loading: bool) -> Iterator[None]:
+        """Note that the environment is asked for something, until it has answered."""
+        self._signs.loading.value = int(loading)
+        self._signs.waiting_since.value = time.monotonic()
+        try:
+            yield
+        finally:
+            self._signs.waiting_since.value = 0.0
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._over.set()
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_S):
+            self._signs.beat.value = time.monotonic()

@@ -1,0 +1,79 @@
+"""Notices that the renderer does not answer, and that it answers again."""
+
+import time
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.replay.renderer.pulse import Signs
+
+_CHECK_MS = 200
+_STEP_S = 1.5
+"""After which a step or a picture counts as unanswered."""
+_LOAD_S = 8.0
+"""After which an agent does: its environment may import a simulator first."""
+_BEAT_S = 1.5
+"""After which a process without a beat counts as stopped."""
+_STOPPED = "The renderer is not answering: its process does not run."
+_SLOW = "The environment is not answering."
+_LOADING = "The environment is not answering: loading the agent takes long."
+
+
+class Watchdog(QObject):
+    """Looks at the signs of life of a renderer from time to time; never waits for it."""
+
+    silent = Signal(str)
+    """The renderer does not answer; with a sentence. It may answer again."""
+    answering = Signal()
+    """It answers again."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._signs: Signs | None = None
+        self._problem = ""
+        self._last_check = 0.0
+        self._timer = QTimer(self)
+        self._timer.setInterval(_CHECK_MS)
+        self._timer.timeout.connect(self._check)
+
+    @property
+    def problem(self) -> str:
+        """Why the renderer counts as silent; empty while it answers."""
+        return self._problem
+
+    def watch(self, signs: Signs | None) -> None:
+        """Watch another renderer, or none."""
+        self._signs, self._problem = signs, ""
+        self._last_check = time.monotonic()
+        if signs is None:
+            self._timer.stop()
+        else:
+            self._timer.start()
+
+    @Slot()
+    def _check(self) -> None:
+        if self._signs is None:
+            return
+        now = time.monotonic()
+        late, self._last_check = now - self._last_check > _BEAT_S, now
+        if late:
+            # The window itself stood still, such as in a sleeping computer; so did the renderer.
+            return
+        problem = _problem_of(self._signs, now)
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem:
+            self.silent.emit(problem)
+        else:
+            self.answering.emit()
+
+
+def _problem_of(signs: Signs, now: float) -> str:
+    beat, since = signs.beat.value, signs.waiting_since.value
+    if now - beat > _BEAT_S:
+        return _STOPPED
+    if not since:
+        return ""
+    if signs.loading.value:
+        return _LOADING if now - since > _LOAD_S else ""
+    return _SLOW if now - since > _STEP_S else ""

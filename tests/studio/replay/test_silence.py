@@ -1,0 +1,187 @@
+"""A renderer that is stopped, hangs or crashes is noticed at once, and can be restarted."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.replay.pane import ReplayPane
+from studio.replay.player import Player, PlayerState
+from studio.replay.renderer.pulse import Signs, new_signs
+from studio.replay.watchdog import _problem_of
+from td3core.envs.info import EnvInfo
+from td3core.envs.trust import locate
+from td3core.envs.trust_store import remember
+from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched, write_agent
+
+NOTICED_MS = 2_000
+HANGING = '''
+"""An environment that stops working at its third step, or picture."""
+import ctypes
+import time
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box
+
+
+class Hanging(gym.Env):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}
+    action_space = Box(-1.0, 1.0, (1,))
+    observation_space = Box(-1.0, 1.0, (1,))
+
+    def __init__(self, render_mode=None, how=""):
+        self.render_mode, self.how, self.steps = render_mode, how, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == 3:
+            if self.how == "segfault":
+                ctypes.string_at(0)
+            elif self.how == "step":
+                time.sleep(3600)
+            elif self.how == "slow":
+                time.sleep(2.5)
+        return np.zeros(1, np.float32), 1.0, False, False, {}
+
+    def render(self):
+        if self.steps >= 3 and self.how == "render":
+            time.sleep(3600)
+        return np.full((20, 20, 3), self.steps % 256, np.uint8)
+
+
+for how in ("step", "render", "segfault", "slow"):
+    gym.register(f"Hanging-{how}-v0", Hanging, kwargs={"how": how}, max_episode_steps=1000)
+'''
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a function that writes an agent for an environment that fails in some way."""
+    (tmp_path / "hanging_envs.py").write_text(HANGING)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = locate("hanging_envs")
+    assert found is not None
+    remember(found)
+
+    def write(how: str) -> Path:
+        info = EnvInfo(
+            env_id=f"hanging_envs:Hanging-{how}-v0",
+            obs_dim=1,
+            act_dim=1,
+            action_low=(-1.0,),
+            action_high=(1.0,),
+            max_episode_steps=None,
+            reward_threshold=None,
+        )
+        return write_agent(tmp_path / f"{how}.safetensors", info)
+
+    return write
+
+
+@pytest.mark.parametrize("how", ["step", pytest.param("render", marks=pytest.mark.slow)])
+def test_an_environment_that_hangs_is_noticed_and_replaced(
+    qtbot: QtBot, pane: ReplayPane, agent: Path, hanging: Callable[[str], Path], how: str
+) -> None:
+    player = pane.player
+    load(qtbot, player, hanging(how))
+    pictures = watched(player)
+    with qtbot.waitSignal(player.silent, timeout=WAIT_MS) as told:
+        player.play()
+    assert told.args == ["The environment is not answering. Training is not affected."]
+    assert pane.renderer_button.isVisible()
+    assert pane.message.text() == told.args[0]
+    assert max((picture.moment.step for picture in pictures), default=0) < 3
+    before = player.pid
+    with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+        qtbot.mouseClick(pane.renderer_button, Qt.MouseButton.LeftButton)
+    assert (player.pid != before, player.state) == (True, PlayerState.PAUSED)
+    assert len(renderers()) == 1
+    assert not pane.renderer_button.isVisible()
+    load(qtbot, player, agent)
+    assert not pane.message.isVisible()
+
+
+def test_a_stopped_process_is_noticed_within_two_seconds_and_may_come_back(
+    qtbot: QtBot, pane: ReplayPane, agent: Path
+) -> None:
+    player = pane.player
+    load(qtbot, player, agent)
+    player.play()
+    assert player.pid is not None
+    os.kill(player.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    with qtbot.waitSignal(player.silent, timeout=WAIT_MS) as told:
+        pass
+    assert 1000 * (time.monotonic() - began) < NOTICED_MS + 500
+    assert told.args[0].startswith("The renderer is not answering")
+    assert pane.renderer_button.isVisible()
+    os.kill(player.pid, signal.SIGCONT)
+    with qtbot.waitSignals([player.silent, player.frame_ready], timeout=WAIT_MS):
+        pass
+    assert player.answers
+    assert not pane.renderer_button.isVisible()
+    assert not pane.message.isVisible()
+    os.kill(player.pid, signal.SIGSTOP)
+    with qtbot.waitSignal(player.silent, timeout=WAIT_MS):
+        pass
+    with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+        player.restart()
+    assert len(renderers()) == 1
+
+
+def test_a_crash_in_native_code_is_noticed_and_replaced(
+    qtbot: QtBot, player: Player, agent: Path, hanging: Callable[[str], Path]
+) -> None:
+    load(qtbot, player, hanging("segfault"))
+    with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as told:
+        player.play()
+    assert told.args == [
+        f"The renderer stopped (signal {signal.SIGSEGV.value}). Training is not affected."
+    ]
+    assert player.state is PlayerState.CRASHED
+    assert not blocks()
+    load(qtbot, player, agent)
+
+
+@pytest.mark.slow
+def test_a_slow_step_is_only_slow(
+    qtbot: QtBot, player: Player, hanging: Callable[[str], Path]
+) -> None:
+    load(qtbot, player, hanging("slow"))
+    told: list[str] = []
+    player.silent.connect(told.append)
+    pid, pictures = player.pid, watched(player)
+    player.play()
+    qtbot.waitUntil(lambda: any(p.moment.step > 5 for p in pictures), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=WAIT_MS)
+    assert told == ["The environment is not answering. Training is not affected.", ""]
+    assert (player.pid, player.answers) == (pid, True)
+
+
+@pytest.mark.parametrize(
+    ("beat", "since", "loading", "word"),
+    [
+        (105.0, 0.0, 0, ""),
+        (99.0, 0.0, 0, ""),
+        (98.0, 0.0, 0, "process"),
+        (99.9, 98.9, 0, ""),
+        (99.9, 98.0, 0, "environment"),
+        (99.9, 95.0, 1, ""),
+        (99.9, 91.0, 1, "loading"),
+    ],
+)
+def test_what_counts_as_silence(beat: float, since: float, loading: int, word: str) -> None:
+    signs: Signs = new_signs()
+    signs.beat.value, signs.waiting_since.value, signs.loading.value = beat, since, loading
+    found = _problem_of(signs, 100.0)
+    assert word in found if word else not found
