@@ -4,8 +4,8 @@ from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
+from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
-from studio.window.column_fit import ColumnFit
 from studio.window.panels import Panels, PanelSpec
 
 _VERSION = 2
