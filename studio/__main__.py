@@ -8,6 +8,7 @@ if __name__ == "__main__":
 
 import gc
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from td3core.errors import RequestError
@@ -16,6 +17,9 @@ from td3core.errors import RequestError
 def main(arguments: list[str] | None = None) -> int:
     """Open the window, or run the command given; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    paths = [Path(word) for word in arguments]
+    if arguments and all(_is_agent_or_run(path) for path in paths):
+        return _open_window([], paths)
     if not arguments or arguments[0].split("=")[0] == "--runs-dir":
         return _open_window(arguments)
     from td3core.cli.app import run_program
@@ -23,13 +27,20 @@ def main(arguments: list[str] | None = None) -> int:
     return run_program(arguments)
 
 
-def _open_window(arguments: list[str]) -> int:
+def _is_agent_or_run(path: Path) -> bool:
+    try:
+        return path.suffix == ".safetensors" or (path / "run.toml").is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _open_window(arguments: list[str], paths: Sequence[Path] = ()) -> int:
     # Everything created during the start stays; collecting garbage would only take time.
     gc.disable()
     from studio.app import run
 
     try:
-        return run(_runs_dir(arguments))
+        return run(_runs_dir(arguments), paths)
     except RequestError as problem:
         sys.stderr.write(f"td3-studio: {problem}\n")
         return 2

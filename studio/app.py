@@ -3,6 +3,7 @@
 import gc
 import signal
 import sys
+from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -36,8 +37,11 @@ def build_window(runs_dir: Path) -> MainWindow:
     return MainWindow(runs_dir, settings, theme)
 
 
-def run(runs_dir: Path | None = None) -> int:
-    """Open the window and return the exit status once it is closed."""
+def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
+    """Open the window and return the exit status once it is closed.
+
+    ``paths`` are agents and runs to open in it.
+    """
     if sys.platform == "win32":
         # On Windows torch cannot be loaded after Qt (torch issue 166628).
         load_engine_in_background().join()
@@ -49,6 +53,8 @@ def run(runs_dir: Path | None = None) -> int:
     window = build_window(runs_dir or default_runs_dir())
     CrashReporter(window, window.controller, partial(window.log.add, "error")).install()
     window.show()
+    if paths:
+        window.opener.open(paths)
     signal_timer = _handle_signals(window)
     QTimer.singleShot(0, _enable_gc)
     # After the window is drawn: loading torch holds the interpreter for a second.

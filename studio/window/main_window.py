@@ -30,6 +30,7 @@ from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
+from studio.window.opener import install_opener
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
@@ -178,6 +179,7 @@ class MainWindow(QMainWindow):
         self.live.show_defaults(self.setup.chosen_tunables())
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
+        self.opener = install_opener(self, self._open)
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
         for opened in (actions.opened, self.many.opened, self.sweeps.opened):

@@ -1,0 +1,130 @@
+"""Opens agents and runs from anywhere: a dialog, drag and drop, or the command line."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Signal, Slot
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QMainWindow
+
+from studio.session.history import RunHistory, read_history
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import Stopped
+from td3core.checkpoint import SUFFIX, read_header
+from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from studio.window.main_window import MainWindow
+
+_FILTER = f"Agents and runs (*{SUFFIX} run.toml)"
+_BUSY = "A run is training: stop it before opening another one."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What paths stand for."""
+
+    agents: tuple[Path, ...] = ()
+    runs: tuple[Path, ...] = ()
+    history: RunHistory | None = None
+    """Of the run, if it is one alone."""
+
+
+class Opener(QObject):
+    """Finds out in the background what paths are. Imports no code that a file names."""
+
+    agent_opened = Signal(Path)
+    run_opened = Signal(object)
+    """Carries a :class:`~studio.session.history.RunHistory`."""
+    runs_opened = Signal(object)
+    """Carries the paths of several runs."""
+    refused = Signal(str)
+
+    def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
+        """Make it; ``busy`` returns whether a run is training in the window."""
+        super().__init__(window)
+        self._window, self._busy = window, busy
+        self._reader = BackgroundReader("open-path", self)
+        self._reader.refused.connect(self.refused)
+        self.action = QAction("Open agent or run…", window)
+        self.action.setObjectName("open_action")
+        self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Open))
+        self.action.triggered.connect(self.ask)
+        window.addAction(self.action)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    @Slot()
+    def stop(self) -> None:
+        """Stop reading: the window is closing."""
+        self._reader.stop()
+
+    @Slot()
+    def ask(self) -> None:
+        """Let the user choose agents, or the ``run.toml`` of a run."""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open agent or run", "", _FILTER)
+        if names:
+            self.open([Path(name) for name in names])
+
+    def open(self, paths: Sequence[Path]) -> None:
+        """Open checkpoints and runs; several runs are compared."""
+        self._reader.read(partial(_examine, tuple(paths)), self._show)
+
+    def _show(self, found: _Found) -> None:
+        if found.runs and self._busy() and found.history is not None:
+            self.refused.emit(_BUSY)
+        elif found.history is not None:
+            self.run_opened.emit(found.history)
+        elif found.runs:
+            self.runs_opened.emit(list(found.runs))
+        for agent in found.agents[:1]:
+            self.agent_opened.emit(agent)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Accept files that are dropped on the window."""
+        if isinstance(event, QDragEnterEvent) and event.mimeData().hasUrls():
+            event.acceptProposedAction()
+            return True
+        if isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
+            urls = event.mimeData().urls()
+            paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+            if paths:
+                event.acceptProposedAction()
+                self.open(paths)
+                return True
+        return super().eventFilter(watched, event)
+
+
+def install_opener(window: "MainWindow", open_run: Callable[[RunHistory], None]) -> Opener:
+    """Let a window open agents and runs; ``open_run`` shows a run that was read."""
+    opener = Opener(window, lambda: window.controller.busy)
+    opener.run_opened.connect(open_run)
+    opener.runs_opened.connect(window.comparison.session.compare)
+    opener.agent_opened.connect(window.replay.load)
+    opener.refused.connect(partial(window.banner.show_message, "error"))
+    window.closed.connect(opener.stop)
+    return opener
+
+
+def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
+    """Tell agents from runs.
+
+    Raises:
+        RequestError: a path is neither.
+    """
+    agents, runs = list[Path](), list[Path]()
+    for path in (each.absolute() for each in paths):
+        if path.name == "run.toml":
+            runs.append(path.parent)
+        elif path.is_dir():
+            runs.append(path)
+        elif path.suffix == SUFFIX:
+            read_header(path)
+            agents.append(path)
+        else:
+            raise RequestError("{path} is neither an agent nor a run.", path=str(path))
+    history = read_history(runs[0], stopped) if len(runs) == 1 else None
+    return _Found(agents=tuple(agents), runs=tuple(runs), history=history)
