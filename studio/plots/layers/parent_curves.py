@@ -15,7 +15,7 @@ from studio.theme.theme import Theme
 _OPACITY = 0.35
 """The hue is still recognisable, and the run's own curves stand out."""
 
-_LEGEND = "faint: parent"
+_LEGEND = "parent"
 
 
 class ParentCurveLayer(Layer):

@@ -125,7 +125,7 @@ def test_no_grid_line_cuts_through_a_curve(qtbot, window):
     ends = (box.mapViewToDevice(QPointF(x, curve.yData[0])) for x in curve.xData[[0, -1]])
     first, last = (round(point.x()) for point in ends)
     columns = range(first + 2, last - 1)
-    assert len(columns) > 100
+    assert len(columns) > 60
     assert set(curve.yData) == {curve.yData[0]}, "a level curve crosses every upright grid line"
     for x in columns:
         assert colour in {seen.pixelColor(x, y).name() for y in range(seen.height())}
