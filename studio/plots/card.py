@@ -96,7 +96,7 @@ class PlotCard(QWidget):
         plot = pg.PlotWidget(viewBox=box, axisItems=axes)
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
-        plot.setMinimumSize(120, 90)
+        plot.setMinimumSize(96, 90)
         plot.setMenuEnabled(False)
         plot.hideButtons()
         for side in _AXES:

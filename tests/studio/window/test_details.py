@@ -380,3 +380,8 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
     window.banner.link_activated.emit("runs")
     assert [row.path for row in window.runs.view.chosen()] == [run.path.absolute()]
     assert find("resume_button").isEnabled()
+
+
+def test_the_window_fits_a_screen_of_1024_pixels(window) -> None:
+    assert window.minimumSizeHint().width() <= 1024
+    assert window.minimumSizeHint().height() <= 700
