@@ -34,6 +34,8 @@ TITLES = {RETURN: "", "q1": "Q₁", "critic1_loss": "Critic loss, Q₁", "actor_
 class CompareSession(QObject):
     """Owns the comparison. Reads and computes in the background; widgets show :attr:`shown`."""
 
+    opening = Signal()
+    """The first runs have been read; ``opened`` follows."""
     opened = Signal()
     closed = Signal()
     shown_changed = Signal()
@@ -181,6 +183,7 @@ class CompareSession(QObject):
         assert self.shown is not None
         self.view = self.shown.view
         if not was_active:
+            self.opening.emit()
             self.opened.emit()
         self.shown_changed.emit()
 

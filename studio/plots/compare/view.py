@@ -1,6 +1,6 @@
 """Everything that a comparison shows in place of the plots of one run."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from studio.plots.compare.bar import CompareBar
@@ -23,7 +23,17 @@ class CompareView(QWidget):
         self.setObjectName("compare_view")
         # While it is hidden, its needs must not keep the panels around it small.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._theme = theme
         self.session = CompareSession(self)
+        self.session.refused.connect(self.refused)
+        self.session.opening.connect(self._make_parts)
+
+    @Slot()
+    def _make_parts(self) -> None:
+        """Make the plots when they are first needed: they would delay the start of the window."""
+        if self.layout() is not None:
+            return
+        theme = self._theme
         self.bar = CompareBar(self.session, theme)
         self.plots = CompareGrid(self.session, theme)
         self.table = CompareTable(self.session, theme)
@@ -39,14 +49,15 @@ class CompareView(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self.bar)
         layout.addWidget(splitter, 1)
-        self.session.refused.connect(self.refused)
         self.bar.refused.connect(self.refused)
         self.plots.message.connect(self.refused)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
-        for part in (self.bar, self.plots, self.table):
-            part.set_theme(theme)
+        self._theme = theme
+        if self.layout() is not None:
+            for part in (self.bar, self.plots, self.table):
+                part.set_theme(theme)
 
     def shutdown(self) -> None:
         """Stop reading."""

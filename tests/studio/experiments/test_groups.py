@@ -209,6 +209,7 @@ def test_closing_asks_what_becomes_of_a_group(
     qtbot.waitUntil(lambda: not window.many.busy)
 
 
+@pytest.mark.slow
 def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, find) -> None:
     before = {child.pid for child in psutil.Process().children()}
     fill_in(find, STEPS_ENV, 10_000_000)

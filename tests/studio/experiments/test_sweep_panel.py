@@ -73,7 +73,9 @@ def test_the_panel_shows_the_trials_of_a_sweep(
     assert not find("sweep_stop_button").isEnabled()
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view", [VIEWS[0], *(pytest.param(v, marks=pytest.mark.slow) for v in VIEWS[1:])]
+)
 def test_every_view_is_drawn_in_both_themes(
     shown: MainWindow, swept: SweepState, find: Find, view: str
 ) -> None:

@@ -109,6 +109,7 @@ def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, 
     assert find("status_progress").value() == find("status_progress").maximum()
 
 
+@pytest.mark.slow
 def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
     qtbot, window, find, tmp_path, runs_dir
 ):
@@ -168,6 +169,7 @@ def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, m
     wait_until_idle(qtbot, window)
 
 
+@pytest.mark.slow
 def test_what_will_differ_is_said_in_banner_and_log(qtbot, window, find, runs_dir):
     run = train_before(runs_dir, keep_replay=False)
     window.launcher.resume(run.path)

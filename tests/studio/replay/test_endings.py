@@ -96,6 +96,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from studio.replay.renderer import protocol
 from studio.replay.renderer.process import main
+from studio.replay.renderer.pulse import new_signs
 
 ours, theirs = Pipe()
 def drive():
@@ -106,7 +107,7 @@ def drive():
     ours.send(protocol.Quit())
 from studio.replay.renderer.frame_ring import RingReader
 threading.Thread(target=drive).start()
-main(theirs, "td3_imports_")
+main(theirs, "td3_imports_", new_signs())
 RingReader("td3_imports_").sweep()
 print(sorted(name for name in sys.modules if name.split(".")[0] in ("torch", "PySide6")))
 """

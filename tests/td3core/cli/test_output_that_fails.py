@@ -61,6 +61,7 @@ def test_a_run_finishes_though_standard_error_cannot_be_written(
     finished(runs_dir)
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_written_is_reported_after_the_run_was_saved(
     runs_dir: Path,
 ) -> None:

@@ -129,7 +129,13 @@ def without_time(outcome: Ended, name: str) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if k != "time_s"} for row in rows]
 
 
-@pytest.mark.parametrize("more", [{}, {"normalize_observations": True, "eval_beside": True}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        pytest.param({"normalize_observations": True, "eval_beside": True}, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
     runs_dir: Path, more: dict[str, Any]
 ) -> None:

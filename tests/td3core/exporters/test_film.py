@@ -77,6 +77,7 @@ def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episod
     assert np.abs(frames[0][:200].astype(int) - frames[14][:200].astype(int)).max() > 60
 
 
+@pytest.mark.slow
 def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
     ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

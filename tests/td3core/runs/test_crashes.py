@@ -55,7 +55,11 @@ REAL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("env", REAL)
+USUALLY = ("Pendulum-v1", "BipedalWalker-v3")
+LONG = [pytest.param(env, marks=pytest.mark.slow) for env in REAL if env not in USUALLY]
+
+
+@pytest.mark.parametrize("env", [*USUALLY, *LONG])
 def test_real_environments_come_back_to_the_step(runs_dir: Path, env: str) -> None:
     values = {"steps": 300, "learning_starts": 60, "eval_interval": 90, "eval_episodes": 1}
     values |= {"checkpoint_interval": 70} | REAL[env]

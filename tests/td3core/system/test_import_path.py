@@ -49,7 +49,12 @@ def started(root: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[s
 
 @pytest.mark.parametrize(
     "words",
-    [["list"], ["train", "Pendulum-v1", *SMALL], ["check", "HalfCheetah-v5"], ["doctor"]],
+    [
+        ["list"],
+        ["train", "Pendulum-v1", *SMALL],
+        pytest.param(["check", "HalfCheetah-v5"], marks=pytest.mark.slow),
+        pytest.param(["doctor"], marks=pytest.mark.slow),
+    ],
     ids=lambda words: words[0],
 )
 def test_no_file_of_the_current_folder_is_executed(

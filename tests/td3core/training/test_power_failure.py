@@ -97,7 +97,9 @@ KEPT: list[dict[str, Any]] = [
 
 
 @each_way
-@pytest.mark.parametrize("values", KEPT, ids=str)
+@pytest.mark.parametrize(
+    "values", [KEPT[0], *(pytest.param(v, marks=pytest.mark.slow) for v in KEPT[1:])], ids=str
+)
 def test_a_run_goes_on_the_same_after_a_power_failure(
     runs_dir: Path,
     tmp_path: Path,

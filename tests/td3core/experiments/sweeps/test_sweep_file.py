@@ -27,7 +27,7 @@ def refusal(**fields: object) -> str:
 
 def test_what_a_file_leaves_out_has_a_default() -> None:
     found = spec()
-    assert (found.name, found.trials, found.seeds, found.steps) == ("file", 20, (0,), 15_000)
+    assert (found.name, found.trials, found.seeds, found.steps) == ("file", 20, (0,), 20_000)
     assert (found.objective, found.sampler, found.pruning) == ("last_eval", "tpe", "none")
 
 
@@ -82,7 +82,7 @@ def test_a_bundled_sweep_describes_runs_that_can_start(name: str) -> None:
         ({"time_limit_min": -1}, ["time_limit_min"]),
         ({"steps": 1000}, ["steps is 1000", "warm-up", "learning_starts 1000"]),
         ({"settings": {"eval_interval": 0}}, ["last_eval needs evaluations", "eval_interval is 0"]),
-        ({"settings": {"eval_interval": 99_999}}, ["eval_interval is 99999", "15000"]),
+        ({"settings": {"eval_interval": 99_999}}, ["eval_interval is 99999", "20000"]),
         ({"settings": {"actor_lr": 0.1}}, ["actor_lr is in settings and in space"]),
         ({"settings": {"seed": 1}}, ["settings cannot contain seed", "seeds"]),
         ({"settings": {"taw": 1}}, ["setting", "'taw'", "tau"]),
