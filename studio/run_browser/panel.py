@@ -68,7 +68,7 @@ class RunBrowser(QWidget):
         self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
         # The clear button would widen the window when it appears.
-        self.search.setMinimumWidth(90)
+        self.search.setMinimumWidth(60)
         self.search.setMaximumWidth(320)
         self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
@@ -78,7 +78,7 @@ class RunBrowser(QWidget):
         self._reading.setAccessibleName("Reading a run")
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
-        self._reading.setFixedWidth(70)
+        self._reading.setFixedWidth(26)
         # Its place stays, so that the buttons beside it do not move.
         policy = self._reading.sizePolicy()
         policy.setRetainSizeWhenHidden(True)

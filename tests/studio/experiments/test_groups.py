@@ -141,6 +141,7 @@ def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel
     assert played.last.commands[-1] == Command(verb="resume", seed=1)
 
 
+@pytest.mark.slow
 def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, panel, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
     window.start_training()
@@ -168,6 +169,7 @@ def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> No
     assert find("queue_list").count() == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, runs_dir) -> None:
     for env, seed in (("No/Such-v0", "1,"), (STEPS, "2,")):
         fill_in(find, env, 40, seed)

@@ -15,6 +15,8 @@ from td3core.system.files import make_folder
 from tests.studio.disk_guard import DiskGuard
 from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_MS = 60_000
 SMALL = """
 name = "small"

@@ -150,6 +150,7 @@ def test_nothing_is_branched_while_a_run_trains(qtbot, window, find, parent):
     assert "stop it first" in action.toolTip()
 
 
+@pytest.mark.slow
 def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
     qtbot, window, find, runs_dir, monkeypatch
 ):

@@ -205,6 +205,7 @@ def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, windo
     assert "One run was interrupted" in window.banner.text
 
 
+@pytest.mark.slow
 def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_dir):
     run = train_before(runs_dir, stop_at=1000)
     open_run(qtbot, window, run)

@@ -65,6 +65,7 @@ def test_closing_ends_the_check_and_leaves_nothing(qtbot, window, runs_dir):
     assert not process.is_running()
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_tried_says_why(qtbot, dialog, tmp_path):
     dialog.check(tmp_path / "nothing")
     qtbot.waitUntil(lambda: not dialog.busy, timeout=60_000)

@@ -98,6 +98,7 @@ def test_the_pane_shows_the_very_episode_that_an_evaluation_measures(
 
 
 # Importing Box2D while warnings are errors ends the interpreter.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
 def test_every_episode_begins_in_a_fresh_world_as_in_an_evaluation(
     qtbot: QtBot, player: Player, tmp_path: Path

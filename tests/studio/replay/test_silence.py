@@ -88,6 +88,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["step", pytest.param("render", marks=pytest.mark.slow)])
 def test_an_environment_that_hangs_is_noticed_and_replaced(
     qtbot: QtBot, pane: ReplayPane, agent: Path, hanging: Callable[[str], Path], how: str

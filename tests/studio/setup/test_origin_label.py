@@ -69,6 +69,7 @@ def test_the_note_follows_a_new_name(qtbot, window, find, run) -> None:
     assert note(find).startswith("Settings of yours.")
 
 
+@pytest.mark.slow
 def test_train_after_opening_starts_the_like_of_it_and_the_note_goes(
     qtbot, window, find, runs_dir
 ) -> None:

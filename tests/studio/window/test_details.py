@@ -383,5 +383,6 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
 
 
 def test_the_window_fits_a_screen_of_1024_pixels(window) -> None:
+    window.show_runs()
     assert window.minimumSizeHint().width() <= 1024
     assert window.minimumSizeHint().height() <= 700

@@ -15,6 +15,8 @@ from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 
+pytestmark = pytest.mark.slow
+
 
 def type_over(qtbot, box, text: str) -> None:
     box.selectAll()

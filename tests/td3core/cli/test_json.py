@@ -77,6 +77,7 @@ def only_object(out: str) -> Any:
     return json.loads(line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "close", ["", pytest.param("yes", marks=pytest.mark.slow)], ids=["printing", "closing"]
 )

@@ -158,6 +158,7 @@ def conduct(group: Group, on_status: Callable[[SeedStatus], None] = lambda statu
     return Conductor(group, allocation, report, consent=consent).run()
 
 
+@pytest.mark.slow
 def test_the_runs_of_a_group_equal_single_runs_of_their_seeds(
     make_group, runs_dir: Path, tmp_path: Path
 ) -> None:

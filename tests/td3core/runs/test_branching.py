@@ -148,6 +148,7 @@ def test_a_checkpoint_that_stands_alone_can_be_branched_from(
     assert "could not be restored" in told.all(Warned)[0].message
 
 
+@pytest.mark.slow
 def test_a_branch_killed_at_any_moment_goes_on_the_same(
     parent: RunDirectory, runs_dir: Path, tmp_path: Path
 ) -> None:
