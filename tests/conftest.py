@@ -46,7 +46,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     if all(named.split("::")[0].endswith(".py") for named in config.args):
         return 0
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return min(cores, MOST_PROCESSES)
+    # One more than cores: a third of the time of a test is spent waiting for a process or a timer.
+    return min(cores + 1, MOST_PROCESSES)
 
 
 def pytest_unconfigure() -> None:

@@ -1,5 +1,6 @@
 """Setup and Live settings: the room they take, names that are never cut, and what keys reach."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QGuiApplication,
@@ -57,31 +58,33 @@ def column(window) -> tuple[int, int]:
     return window.docks.dock("setup").height(), window.docks.dock("live").height()
 
 
+LINE = 16
+
+
 def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, window, find) -> None:
     bar = window.docks.dock("setup").widget().verticalScrollBar()
     window.resize(1280, 800)
-    # What the picker knows of an environment may come after the window is shown.
-    for env in ("CartPole-v1", "BipedalWalker-v3"):
-        find("env_combo").setCurrentText(env)
     whole, _ = column(window)
+    # A scroll bar that comes and goes may wrap a text into a line more.
+    about_whole = pytest.approx(whole, abs=LINE)
     window.resize(1920, 1080)
-    assert column(window)[0] == whole
+    assert column(window)[0] == about_whole
     assert bar.maximum() == 0
     # A small window, and back: the live settings were not to be left with a strip.
     window.resize(1000, 560)
     assert column(window)[1] >= 200
     window.resize(1280, 800)
-    assert column(window)[0] == whole
+    assert column(window)[0] == about_whole
     find("env_combo").setCurrentText("CartPole-v1")
-    assert column(window)[0] < whole
+    assert column(window)[0] < whole - LINE
     find("env_combo").setCurrentText("BipedalWalker-v3")
-    assert column(window)[0] == whole
+    assert column(window)[0] == about_whole
     find("advanced").expand()
     setup, live = column(window)
     assert setup > whole + 50
     assert live >= 200
     find("advanced").collapse()
-    assert column(window)[0] == whole
+    assert column(window)[0] == about_whole
 
 
 def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monkeypatch) -> None:
