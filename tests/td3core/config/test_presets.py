@@ -144,7 +144,8 @@ def read_or_refuse(text: str) -> None:
         said = str(problem)
     else:
         assert isinstance(preset, Preset)
-        make_settings({**preset.values, "env": preset.env})
+        # A variant leaves the environment open.
+        make_settings({**preset.values, "env": preset.env or "any"})
         return
     assert said
 
