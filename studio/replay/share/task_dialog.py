@@ -1,5 +1,6 @@
 """The dialog that all tasks on an agent share: settings, a button, progress and a result."""
 
+from abc import abstractmethod
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
@@ -89,17 +90,17 @@ class TaskDialog(QDialog):
         self.form.addRow(label, box)
         return box
 
+    @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command, and the file it leaves unfinished; None to start nothing.
 
         Raises:
             RequestError: a field holds no allowed value.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def show_answer(self, found: dict[str, object]) -> None:
         """Show what the command printed."""
-        raise NotImplementedError
 
     def grow(self) -> None:
         """Make room for what has been shown; wrapped text would be covered otherwise."""
