@@ -123,6 +123,10 @@ class PlotCard(QWidget):
         layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
+    def add_control(self, control: QWidget) -> None:
+        """Place a control behind the title."""
+        self._header.add_control(control)
+
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""
         self._small = small

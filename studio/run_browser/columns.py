@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 
 from studio.formatting import format_duration, short_steps
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.config.presets import PLUS
 from td3core.runs.listing import RunSummary

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory

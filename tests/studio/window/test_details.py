@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, about_steps, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import DETAIL
 from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
