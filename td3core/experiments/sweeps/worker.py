@@ -1,9 +1,9 @@
 """Trains one run of a sweep, in a process of its own. It also resumes one that was interrupted."""
 
 import contextlib
+import importlib
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +29,19 @@ class Outcome:
 
     stopped: str
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerJob:
+    """What a worker is to train, as a line of JSON."""
+
+    run: str
+    outcome: str
+    """The file for the :class:`Outcome`."""
+    log: str
+    """The file for what the run prints."""
+    allowed: list[list[str]]
+    """The code that it may run: modules, each with its folder."""
 
 
 def train_run(
@@ -57,25 +70,44 @@ def train_run(
 
 
 def main() -> int:
-    """Train the run that is the first argument; write the outcome to the file that is the second.
-
-    The third is the code that it may run: a JSON list of modules, each with its folder.
+    """Load what training needs, then train the run of the :class:`WorkerJob` on standard input.
 
     The end of standard input, such as by the death of the sweep, stops the run and saves it.
     """
     leave_signals_to_parent()
-    run, file = Path(sys.argv[1]), Path(sys.argv[2])
-    control = Control()
     # An environment may read or close what is standard input.
     pipe = os.dup(0)
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)
-    os.close(nowhere)
+    _redirect(0, os.devnull, os.O_RDONLY)
+    # Now: a worker may be started long before there is a run for it.
+    importlib.import_module("td3core.training.launch")
+    line = _read_line(pipe)
+    if not line:
+        return 0
+    job, control = WorkerJob(**json.loads(line)), Control()
+    for stream in (1, 2):
+        _redirect(stream, job.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     threading.Thread(target=_stop_at_end, args=(pipe, control), daemon=True).start()
-    consent = Consent(frozenset((name, folder) for name, folder in json.loads(sys.argv[3])))
-    outcome = train_run(run, control, consent=consent)
-    write_atomically(file, json.dumps(asdict(outcome)).encode())
+    consent = Consent(frozenset((name, folder) for name, folder in job.allowed))
+    outcome = train_run(Path(job.run), control, consent=consent)
+    write_atomically(Path(job.outcome), json.dumps(asdict(outcome)).encode())
     return 0
+
+
+def _redirect(stream: int, path: str, flags: int) -> None:
+    opened = os.open(path, flags, 0o666)
+    os.dup2(opened, stream)
+    os.close(opened)
+
+
+def _read_line(pipe: int) -> bytes:
+    """Return the first line, empty if there is none; nothing of what follows is taken."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(pipe, 1)
+        if not byte:
+            return b""
+        line += byte
+    return line
 
 
 def _stop_at_end(pipe: int, control: Control) -> None:
