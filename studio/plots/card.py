@@ -123,9 +123,9 @@ class PlotCard(QWidget):
         layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
-    def add_control(self, control: QWidget) -> None:
-        """Place a control behind the title."""
-        self._header.add_control(control)
+    def replace_title(self, control: QWidget) -> None:
+        """Show a control in place of the title."""
+        self._header.replace_title(control)
 
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""

@@ -56,9 +56,10 @@ class PlotHeader(QWidget):
         self._less_wanted += [reset, export]
         bar.addWidget(self._maximise_button())
 
-    def add_control(self, control: QWidget) -> None:
-        """Place a control behind the title."""
-        self._bar.insertWidget(1, control)
+    def replace_title(self, control: QWidget) -> None:
+        """Show a control in place of the title."""
+        self.title.hide()
+        self._bar.insertWidget(0, control)
 
     def set_small(self, small: bool) -> None:
         """Leave out the buttons that a small plot has no room for."""

@@ -107,8 +107,9 @@ class RunTreeModel(QAbstractItemModel):
     def set_training(self, path: Path | None) -> None:
         """Show this run as running, before a scan finds out."""
         before, self._training = self._training, path
-        for changed in {before, path} - {None}:
-            self._texts.pop(changed, None)
+        for changed in {before, path}:
+            if changed is not None:
+                self._texts.pop(changed, None)
             self._announce(changed)
 
     def set_theme(self, theme: Theme) -> None:

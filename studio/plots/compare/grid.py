@@ -54,6 +54,7 @@ class CompareGrid(CurveGrid):
         self, session: CompareSession, theme: Theme, parent: QWidget | None = None
     ) -> None:
         self._session = session
+        self._choices: dict[str, QComboBox] = {}
         self._refit: set[str] = set()
         """Plots that show something else now: their y axes are to fit it."""
         cards = {}
@@ -63,7 +64,8 @@ class CompareGrid(CurveGrid):
             card.heading = self._heading
             card.writer = partial(session.export, plotted)
             if plotted in CHOICES:
-                card.add_control(self._choice(plotted, spec))
+                self._choices[plotted] = self._choice(plotted, spec)
+                card.replace_title(self._choices[plotted])
         super().__init__(cards, theme, parent)
         self._axis = session.view.x
         session.shown_changed.connect(self._on_shown)
@@ -73,6 +75,10 @@ class CompareGrid(CurveGrid):
         """Return the list of what a plot can show."""
         combo = QComboBox()
         describe(combo, f"{spec.name}_combo", f"Shown as {spec.title}", "What this plot shows")
+        combo.setToolTip(spec.help)
+        # A narrow plot has little room above it.
+        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        combo.setMinimumContentsLength(6)
         for column, text in CHOICES[plotted].items():
             combo.addItem(text, column)
 
@@ -84,6 +90,8 @@ class CompareGrid(CurveGrid):
         return combo
 
     def _on_shown(self) -> None:
+        for plotted, combo in self._choices.items():
+            combo.setCurrentIndex(combo.findData(self._session.view.column(plotted)))
         for name in self._refit:
             self.card(name).reset_heights()
         self._refit.clear()

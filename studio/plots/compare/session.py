@@ -200,8 +200,7 @@ def y_label(plotted: str, view: View, metric: Metric) -> str:
         return return_label(metric)
     if plotted not in CHOICES:
         return "Actor loss"
-    chosen = CHOICES[plotted][view.column(plotted)]
-    return f"Critic loss, {chosen}" if plotted == CRITIC_LOSS else chosen
+    return CHOICES[plotted][view.column(plotted)]
 
 
 def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -> None:
