@@ -11,6 +11,16 @@ def format_duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def format_minutes(seconds: float) -> str:
+    """Format an estimate: less than a minute, about 3 minutes, about 2 h 10 min."""
+    if seconds < 50:
+        return "less than a minute"
+    minutes = max(round(seconds / 60), 1)
+    if minutes >= 90:
+        return f"about {format_duration(seconds)}"
+    return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+
+
 def short_steps(steps: int) -> str:
     """Format a number of steps: 512, 50k, 1.25M."""
     if steps < 1_000:
