@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSettings, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -19,7 +19,7 @@ _TRAIN = f"Choose {FIRST_ENV} with its preset and start"
 _OPEN = "Show the list of runs"
 _CONTINUE = "Resume the last run that was stopped or interrupted"
 _MEASURED = "welcome/first_training"
-_RECENT_WIDTH = 220
+_RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
 """Pixels at the top of the plot, which explain it."""
 _AROUND = 8
@@ -144,9 +144,7 @@ class StartPage(QFrame):
     def _make_link(self, run: RunSummary) -> QPushButton:
         name = shortened(run.name or run.env, 24)
         best = format_return(run.best_eval_return)
-        text = "  ·  ".join(
-            filter(None, (name, f"seed {run.seed}", f"best {best}" if best else ""))
-        )
+        text = " · ".join(filter(None, (name, f"seed {run.seed}", f"best {best}" if best else "")))
         link = QPushButton()
         link.setObjectName("start_recent_button")
         link.setProperty("role", "link")
@@ -183,17 +181,29 @@ class StartPage(QFrame):
         return super().eventFilter(watched, event)
 
     def _arrange(self) -> None:
-        """Stand below the sentence of the plot, or cover it where there is no room."""
+        """Stand below the sentence of the plot, or cover it where there is no room for both."""
         room = self._place.rect()
-        wide = bool(self._facts.recent)
-        self._recent.setVisible(wide)
-        if wide and self.sizeHint().width() > room.width():
+        self._recent.setVisible(bool(self._links))
+        if self._links and self.sizeHint().width() > room.width():
             self._recent.hide()
-        size = self.sizeHint()
-        if size.height() + _HINT_HEIGHT + _AROUND > room.height():
+        offered = [
+            button
+            for name, button in self._buttons.items()
+            if name != "continue" or self._facts.unfinished is not None
+        ]
+        for button in offered:
+            button.show()
+        # The last is the one that can be done without most easily.
+        if self._height() > room.height():
+            self._recent.hide()
+        while len(offered) > 1 and self._height() > room.height():
+            offered.pop().hide()
+        if self._height() + _HINT_HEIGHT + _AROUND > room.height():
             self.setGeometry(room)
             return
-        below = QRect(room.left(), _HINT_HEIGHT, room.width(), room.height() - _HINT_HEIGHT)
-        place = QRect(below.topLeft(), size)
-        place.moveCenter(below.center())
+        place = QRect(QPoint(), self.sizeHint())
+        place.moveCenter(room.adjusted(0, _HINT_HEIGHT, 0, 0).center())
         self.setGeometry(place)
+
+    def _height(self) -> int:
+        return self.sizeHint().height()
