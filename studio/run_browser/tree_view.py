@@ -22,9 +22,9 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 
 _WIDTHS = {
-    Column.RUN: 210,
+    Column.RUN: 240,
     Column.STATE: 104,
-    Column.CURVE: 84,
+    Column.CURVE: 72,
     Column.LAST: 68,
     Column.BEST: 68,
     Column.STEPS: 98,
@@ -36,7 +36,7 @@ _WIDTHS = {
 }
 _DISPENSABLE = (
     *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
-    *(Column.DURATION, Column.STEPS, Column.CURVE, Column.STARTED),
+    *(Column.DURATION, Column.STEPS, Column.STARTED, Column.CURVE),
 )
 """Hidden, in this order, where space is short: the first column or its tooltip has them too."""
 
@@ -95,7 +95,7 @@ class RunTreeView(QTreeView):
         by_state = widths[Column.STATE] - ICON_ONLY
         for column in _DISPENSABLE:
             # Its icon says as much as the word of a state.
-            if column is Column.CURVE and missing > 0:
+            if column is Column.STEPS and missing > 0:
                 missing -= by_state
                 widths[Column.STATE] = ICON_ONLY
             sorted_by = column == self.header().sortIndicatorSection()
