@@ -74,8 +74,8 @@ def format_return(value: float | None, spread: float | None = None) -> str:
 
 
 def format_share(share: float) -> str:
-    """Format a share from 0 to 1: 62 %."""
-    return f"{100 * share:.0f} %"
+    """Format a share from 0 to 1: 62%."""
+    return f"{share:.0%}"
 
 
 def format_value(value: Value) -> str:
