@@ -55,7 +55,8 @@ def _file(folder: Path) -> Path:
 
 def _values(row: RunRow) -> dict[str, Any]:
     assert row.summary is not None
-    return {"stamp": row.stamp, "summary": asdict(row.summary) | {"run": row.path.name}}
+    summary = asdict(row.summary) | {"run": row.path.name}
+    return {"stamp": row.stamp, "changed": row.changed, "summary": summary}
 
 
 def _row(folder: Path, values: dict[str, Any]) -> RunRow:
@@ -72,4 +73,5 @@ def _row(folder: Path, values: dict[str, Any]) -> RunRow:
         "state": RunStatus(summary["state"]),
         "parent": Parent(**parent) if parent else None,
     }
-    return RunRow(path=path, stamp=tuple(values["stamp"]), summary=RunSummary(**summary))
+    stamp, changed = tuple(values["stamp"]), str(values["changed"])
+    return RunRow(path=path, stamp=stamp, summary=RunSummary(**summary), changed=changed)

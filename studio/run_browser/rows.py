@@ -17,6 +17,8 @@ class RunRow:
     """Times of change of its files when it was read."""
     summary: RunSummary | None = None
     problem: str = ""
+    changed: str = ""
+    """The settings that differ from its preset's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

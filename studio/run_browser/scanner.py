@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from studio.run_browser import list_cache
+from studio.run_browser.differences import Usual, changed_settings
 from studio.run_browser.rows import Found, RunRow
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
@@ -34,11 +35,12 @@ def scan(
     rows = dict(known)
     waiting: list[RunRow] = []
     read = 0
+    usual: Usual = {}
     reported_at, patience = time.monotonic(), _FIRST_BATCH_S
     for path in paths:
         if stopped():
             return
-        row = _changed(path, kept.get(path)) or kept[path]
+        row = _changed(path, kept.get(path), usual) or kept[path]
         read += row is not kept.get(path)
         if row is not known.get(path):
             waiting.append(row)
@@ -67,7 +69,7 @@ def _folders(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _changed(path: Path, known: RunRow | None) -> RunRow | None:
+def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     """Read a run again if something of it has changed since, or may have without a trace."""
     stamp = tuple(_time_of(os.path.join(path, name)) for name in _WATCHED)  # noqa: PTH118
     # That a process has died changes no file.
@@ -75,7 +77,9 @@ def _changed(path: Path, known: RunRow | None) -> RunRow | None:
     if known is not None and known.stamp == stamp and not running:
         return None
     try:
-        row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path)))
+        run = open_once(path)
+        changed = changed_settings(run, usual)
+        row = RunRow(path=path, stamp=stamp, summary=summarise(run), changed=changed)
     except (RequestError, OSError) as problem:
         # A folder may also change or go while it is read.
         row = RunRow(path=path, stamp=stamp, problem=str(problem))

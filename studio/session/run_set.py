@@ -24,7 +24,7 @@ RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "a
 """The plots. That of the returns comes first; the others show columns of ``training.csv``."""
 CHOICES = {
     Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
-    CRITIC_LOSS: {"critic1_loss": "Loss of Q₁", "critic2_loss": "Loss of Q₂"},
+    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
 }
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768

@@ -323,11 +323,11 @@ def test_the_plots_of_the_critics_show_another_one_or_the_target(qtbot, alone, g
         ("compare_q", "Q₁"),
         ("compare_q", "Q₂"),
         ("compare_q", "Target"),
-        ("compare_critic_loss", "Loss of Q₂"),
+        ("compare_critic_loss", "Q₂ loss"),
     ):
         pick(qtbot, alone, alone.find, f"{plot}_combo", name)
         shown[plot, name] = sorted(y[-1] for _, y in lines(alone, plot))
     for number, found in zip((1, 2, 3, 5), shown.values(), strict=True):
         assert found == [100 * run + number for run in range(6)]
     plotted = alone.comparison.session.figure("critic_loss")
-    assert plotted.y_label == "Loss of Q₂"
+    assert plotted.y_label == "Q₂ loss"
