@@ -5,9 +5,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from studio.run_browser import list_cache
 from studio.run_browser.differences import Usual, changed_settings
-from studio.run_browser.rows import Found, RunRow
+from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.runs.listing import open_once, summarise
@@ -31,7 +30,7 @@ def scan(
     The newest folders come first, a few at a time, so that a long list can be used while it grows.
     """
     paths = _folders(folder)
-    kept = known or list_cache.load(folder)
+    kept = known or load(folder)
     rows = dict(known)
     waiting: list[RunRow] = []
     read = 0
@@ -52,7 +51,7 @@ def scan(
     gone = frozenset(known.keys() - set(paths))
     report(Found(rows=tuple(waiting), gone=gone, complete=True))
     if read > _MANY_READ:
-        list_cache.save(folder, {path: row for path, row in rows.items() if path not in gone})
+        save(folder, {path: row for path, row in rows.items() if path not in gone})
 
 
 def _folders(folder: Path) -> list[Path]:

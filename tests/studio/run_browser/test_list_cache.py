@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.run_browser import list_cache
+from studio.run_browser import rows
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
 from td3core.runs.directory import RunDirectory
@@ -17,10 +17,10 @@ from tests.td3core.analysis.many_runs import write_run
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose list counts as long from three runs on."""
-    monkeypatch.setattr(list_cache, "LEAST_RUNS", 3)
+    monkeypatch.setattr(rows, "LEAST_RUNS", 3)
     monkeypatch.setattr("studio.run_browser.scanner._MANY_READ", 2)
     monkeypatch.setattr(
-        "studio.run_browser.list_cache.platformdirs.user_cache_path",
+        "studio.run_browser.rows.platformdirs.user_cache_path",
         lambda *_: tmp_path / "cache",
     )
     for seed in range(3):
@@ -59,13 +59,13 @@ def test_a_damaged_record_is_ignored(folder, text) -> None:
     before = scanned(folder)
     (file,) = folder.parent.glob("cache/lists/*.json")
     file.write_text(text)
-    assert list_cache.load(folder) == {}
+    assert rows.load(folder) == {}
     assert scanned(folder) == before
 
 
 def test_a_run_of_the_record_that_is_gone_is_not_listed(folder) -> None:
     before = scanned(folder)
     gone = next(iter(before))
-    list_cache.save(folder, before | {folder / "x": replace(before[gone], path=folder / "x")})
+    rows.save(folder, before | {folder / "x": replace(before[gone], path=folder / "x")})
     (gone / "run.toml").unlink()
     assert set(scanned(folder)) == set(before) - {gone}
