@@ -8,7 +8,7 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
@@ -270,12 +271,43 @@ def _sampler(spec: SweepSpec, number: int) -> optuna.samplers.BaseSampler:
     if spec.sampler == "random":
         return optuna.samplers.RandomSampler(seed=own)
     if spec.sampler == "cmaes":
+        _require_known_sampler()
         others = optuna.samplers.RandomSampler(seed=own)
-        return optuna.samplers.CmaEsSampler(
-            seed=own, independent_sampler=others, warn_independent_sampling=False
-        )
+        return _CmaEsSampler(seed=own, independent_sampler=others, warn_independent_sampling=False)
     # With several jobs, trials under way count as bad, so that others look elsewhere.
     return optuna.samplers.TPESampler(seed=own, n_startup_trials=8, constant_liar=spec.jobs != 1)
+
+
+class _CmaEsSampler(optuna.samplers.CmaEsSampler):
+    """CMA-ES whose state is computed from the trials each time.
+
+    Optuna's own keeps it pickled in the study's file and unpickles it, which executes whatever
+    somebody else has put there.
+    """
+
+    _complete: Sequence[FrozenTrial] = ()
+
+    def _restore_optimizer(self, completed_trials: Sequence[FrozenTrial], *_: Any) -> None:
+        self._complete = completed_trials
+
+    def _init_optimizer(self, trans: Any, direction: StudyDirection, *rest: Any) -> Any:
+        """Return the optimizer after all its generations that are complete."""
+        optimizer = super()._init_optimizer(trans, direction, *rest)
+        size = optimizer.population_size
+        while True:
+            members = self._get_solution_trials([*self._complete], optimizer.generation)[:size]
+            if len(members) < size:
+                return optimizer
+            # It minimises; the study maximises.
+            optimizer.tell([(trans.transform(t.params), -float(t.value or 0)) for t in members])
+
+
+def _require_known_sampler() -> None:
+    """Refuse a version of Optuna whose sampler would restore its state by another method."""
+    if not hasattr(optuna.samplers.CmaEsSampler, "_restore_optimizer"):
+        raise RequestError(
+            "sampler cmaes does not work with Optuna {version}.", version=optuna.__version__
+        )
 
 
 def _pruner(spec: SweepSpec) -> optuna.pruners.BasePruner:
