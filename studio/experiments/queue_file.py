@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
@@ -70,7 +70,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         return ()
     except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise RequestError(
-            "The queue in {file} cannot be read: {reason}", file=NAME, reason=brief(problem)
+            "The queue in {file} cannot be read: {reason}.", file=NAME, reason=file_reason(problem)
         ) from problem
 
 

@@ -1,4 +1,4 @@
-"""A study that somebody else has written: nothing in its file is executed."""
+"""A sweep that somebody else has written: nothing in it is executed or written through."""
 
 import contextlib
 import json
@@ -12,6 +12,9 @@ from typing import Any
 import optuna
 import pytest
 
+from td3core.cli import app
+from td3core.errors import RequestError
+from td3core.experiments.sweeps.executor import LocalExecutor
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.runs.directory import RunDirectory
@@ -63,6 +66,67 @@ def test_a_pickle_in_a_study_is_never_opened(runs_dir: Path, tmp_path: Path) -> 
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=3, more=CMAES)
     assert state.count("done") == 3
     assert not trap.exists()
+
+
+FORGED = {
+    "distribution": "UPDATE trial_params SET distribution_json = '[' || char(10) || ']'",
+    "range": "UPDATE trial_params SET param_value = 1e300",
+    "state": "UPDATE trials SET state = 'ODD'",
+    "number": "UPDATE trials SET number = 99",
+    "attribute": "UPDATE study_user_attributes SET value_json = '[]'",
+    "table": "DROP TABLE trial_params",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("statement", FORGED.values(), ids=FORGED)
+def test_a_forged_study_is_shown_or_refused_with_a_sentence(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], statement: str
+) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=4, more=CMAES)
+    file = SweepFolder(runs_dir, "scripted").study_file
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute(statement)
+    status = app.main(["sweep", "show", "scripted", "--runs-dir", str(runs_dir), "--json"])
+    captured = capsys.readouterr()
+    assert status in (0, 2), captured.err
+    assert "Traceback" not in captured.err
+    assert isinstance(json.loads(captured.out), dict)
+
+
+def test_a_study_is_not_written_through_a_link(runs_dir: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "bookmarks.sqlite"
+    with contextlib.closing(sqlite3.connect(outside)) as database, database:
+        database.execute("CREATE TABLE mine (value)")
+    before = outside.read_bytes()
+    folder = SweepFolder(runs_dir, "scripted")
+    folder.path.mkdir(parents=True)
+    folder.study_file.symlink_to(outside)
+    with pytest.raises(RequestError, match=r"study\.db is a symbolic link"):
+        conduct(runs_dir, ScriptedExecutor(rising))
+    assert outside.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["logs", "logs/run.log"])
+def test_logs_are_not_written_through_a_link(runs_dir: Path, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder = SweepFolder(runs_dir, "scripted")
+    (folder.path / name).parent.mkdir(parents=True)
+    (folder.path / name).symlink_to(outside if name == "logs" else outside / "log")
+    if name == "logs":
+        with pytest.raises(RequestError, match="logs is a symbolic link"):
+            conduct(runs_dir, ScriptedExecutor(rising))
+    else:
+        with pytest.raises(OSError, match=r"run\.log is a symbolic link"):
+            LocalExecutor(1, folder.log_dir).start(runs_dir / "run")
+    assert not list(outside.iterdir())
+
+
+def test_a_log_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.log")
+    with pytest.raises(OSError, match="not a regular file"):
+        LocalExecutor(1, tmp_path).start(tmp_path / "run")
 
 
 @pytest.mark.slow
