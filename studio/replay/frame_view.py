@@ -18,6 +18,8 @@ _MARGIN = 16
 _SETTLED_MS = 100
 _USUAL_ASPECT = 2 / 3
 _LARGEST = 2**24 - 1
+_MARGINAL = 2
+"""A picture smaller than the view by so many pixels is not scaled again."""
 
 
 class FrameView(QWidget):
@@ -57,6 +59,10 @@ class FrameView(QWidget):
 
     def _pixels(self) -> QSize:
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
+
+    def settle(self) -> None:
+        """Request pictures of the present size."""
+        self._settling.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Request pictures of the new size."""
@@ -116,8 +122,9 @@ class FrameView(QWidget):
     def _paint_image(self, painter: QPainter, image: QImage) -> None:
         ratio = self.devicePixelRatioF()
         fitted = image.size().scaled(self._pixels(), Qt.AspectRatioMode.KeepAspectRatio)
-        if image.size() == fitted:
-            self._scaled = image
+        smaller = fitted - image.size()
+        if 0 <= smaller.width() <= _MARGINAL and 0 <= smaller.height() <= _MARGINAL:
+            self._scaled, fitted = image, image.size()
         elif self._scaled is None or self._scaled.size() != fitted:
             # Only until pictures of the new size arrive. Scaled beforehand, because the painter
             # scales down with a coarse filter.

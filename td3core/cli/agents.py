@@ -53,6 +53,12 @@ def replay_command(
     speed: Annotated[
         float, typer.Option(min=0.1, max=16.0, help="How many times as fast the video plays.")
     ] = 1.0,
+    instruments: Annotated[
+        bool,
+        typer.Option(
+            "--instruments", help="Show return, values, actions and observations below the picture."
+        ),
+    ] = False,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
@@ -71,7 +77,13 @@ def replay_command(
     consent = obtain_consent(found.header.config.choice, given=trust_env)
     with environment_of(found, path, consent):
         result, info = record(
-            found, video, episodes=episodes, seed=seed, speed=speed, consent=consent
+            found,
+            video,
+            episodes=episodes,
+            seed=seed,
+            speed=speed,
+            instruments=instruments,
+            consent=consent,
         )
     log(f"{info.frames} frames written to {video}")
     about = {"video": str(video), "frames": info.frames, "duration_s": info.duration_s}

@@ -29,6 +29,10 @@ _UNPACED_GAP_S = 1 / 30
 _MAX_DEBT_S = 0.5
 
 
+Variation = Callable[[float, int], Callable[[Floats], Floats]]
+"""Returns the policy of an episode, for its steps per second and its reset seed."""
+
+
 class LoadedAgent:
     """A checkpoint with its policy."""
 
@@ -48,9 +52,17 @@ class LoadedAgent:
 
 
 class Episode:
-    """A noise-free episode, the same as in an evaluation with this seed."""
+    """An episode, noise-free unless it is varied: the same as in an evaluation with this seed."""
 
-    def __init__(self, agent: LoadedAgent, seed: int, index: int, *, draws: bool = True) -> None:
+    def __init__(
+        self,
+        agent: LoadedAgent,
+        seed: int,
+        index: int,
+        *,
+        draws: bool = True,
+        vary: Variation | None = None,
+    ) -> None:
         """Create a new environment and reset it.
 
         Args:
@@ -58,11 +70,13 @@ class Episode:
             seed: The seed of all episodes.
             index: Number of the episode, from 0.
             draws: False for an environment that cannot render.
+            vary: Changes its actions.
 
         Raises:
             RequestError: the environment cannot be created, or has other dimensions.
         """
         self.index, self._draws = index, draws
+        self.lanes: tuple[RolloutStep, ...] = ()
         self.moment = RolloutStep(0, 0.0, 0.0, False, False)
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
@@ -73,7 +87,8 @@ class Episode:
         except RequestError:
             self.close()
             raise
-        self.log = EpisodeLog(agent.policy, agent.header.env.obs_dim)
+        policy = agent.policy if vary is None else vary(self.fps, reset_seed)
+        self.log = EpisodeLog(policy, agent.header.env.obs_dim)
         self._moments = rollout(self._env, self.log, reset_seed)
 
     @property

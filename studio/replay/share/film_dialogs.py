@@ -66,6 +66,8 @@ class AgentFilmDialog(_FilmDialog):
         tip = "In percent of the environment's own speed"
         low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
         self.speed = self.add_number("Speed in %", low, high, round(100 * self._speed), tip)
+        tip = "Return, values, actions and observations below the picture"
+        self.instruments = self.add_choice("With instruments", tip)
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
@@ -75,6 +77,7 @@ class AgentFilmDialog(_FilmDialog):
         options = [
             *("--video", str(target), "--episodes", str(self.episodes.entered())),
             *("--seed", str(self.seed.entered()), "--speed", str(self.speed.entered() / 100)),
+            *(("--instruments",) if self.instruments.isChecked() else ()),
         ]
         words = ["replay", *options, "--force", "--json", "--", str(self._agent)]
         return words, partial_path(target)
