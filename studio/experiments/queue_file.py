@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studio.formatting import format_count
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
@@ -31,7 +32,7 @@ class QueuedRun:
         if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
             seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
-        parts = (preset, seeds, f"{self.config.steps:,} steps")
+        parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
 
 
