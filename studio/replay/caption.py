@@ -2,6 +2,7 @@
 
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from studio.formatting import format_count, format_return
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.widgets.controls import make_label, make_row
@@ -40,16 +41,18 @@ class Caption(QWidget):
 
     def show_agent(self, loaded: Loaded, role: str = "") -> None:
         """Name the agent; ``role`` is what it is to its run, such as ``newest``."""
-        mean = "" if loaded.mean_return is None else f", return {loaded.mean_return:.1f}"
+        mean = "" if loaded.mean_return is None else f", return {format_return(loaded.mean_return)}"
         name = f"{role}, step" if role else "step"
-        self.title.setText(f"{loaded.env_id} · {name} {loaded.env_steps:,}")
-        self.title.setToolTip(plain_tip(f"{loaded.path}\nstep {loaded.env_steps:,}{mean}"))
+        self.title.setText(f"{loaded.env_id} · {name} {format_count(loaded.env_steps)}")
+        self.title.setToolTip(
+            plain_tip(f"{loaded.path}\nstep {format_count(loaded.env_steps)}{mean}")
+        )
         self.title.show()
 
     def show_picture(self, picture: Picture) -> None:
         """Show the numbers that belong to a picture."""
         moment = picture.moment
-        figures = (f"{moment.step}", f"{moment.total:.1f}", f"{picture.episode + 1}")
+        figures = (f"{moment.step}", format_return(moment.total), f"{picture.episode + 1}")
         for label, name, figure in zip(self._figures, _FIGURES, figures, strict=True):
             label.setText(f"{name} {figure}")
         self.ending.setText(ending_text(moment))

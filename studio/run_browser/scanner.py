@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from studio.run_browser.differences import Usual, changed_settings
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.runs.listing import RunSummary, open_once, summarise
@@ -27,6 +28,8 @@ class RunRow:
     """Times of change of its files when it was read."""
     summary: RunSummary | None = None
     problem: str = ""
+    changed: str = ""
+    """The settings that differ from its preset's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +53,12 @@ def scan(
     """
     paths = _folders(folder)
     waiting: list[RunRow] = []
+    usual: Usual = {}
     reported_at, patience = time.monotonic(), _FIRST_BATCH_S
     for path in paths:
         if stopped():
             return
-        row = _changed(path, known.get(path))
+        row = _changed(path, known.get(path), usual)
         if row is not None:
             waiting.append(row)
         if waiting and time.monotonic() - reported_at >= patience:
@@ -79,7 +83,7 @@ def _folders(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _changed(path: Path, known: RunRow | None) -> RunRow | None:
+def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     """Read a run again if something of it has changed since, or may have without a trace."""
     stamp = tuple(_time_of(path / name) for name in _WATCHED)
     # That a process has died changes no file.
@@ -87,7 +91,9 @@ def _changed(path: Path, known: RunRow | None) -> RunRow | None:
     if known is not None and known.stamp == stamp and not running:
         return None
     try:
-        row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path)))
+        run = open_once(path)
+        changed = changed_settings(run, usual)
+        row = RunRow(path=path, stamp=stamp, summary=summarise(run), changed=changed)
     except (RequestError, OSError) as problem:
         # A folder may also change or go while it is read.
         row = RunRow(path=path, stamp=stamp, problem=str(problem))

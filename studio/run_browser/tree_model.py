@@ -22,6 +22,7 @@ from studio.run_browser.columns import (
     about,
     alignment,
     detail_of,
+    lines_of,
     sort_key,
     text_of,
 )
@@ -31,7 +32,7 @@ from td3core.runs.metadata import RunLabel, RunStatus
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-ROW, SEARCH, DETAIL = (Qt.ItemDataRole.UserRole + n for n in range(3))
+ROW, SEARCH, LINES = (Qt.ItemDataRole.UserRole + n for n in range(3))
 
 
 @dataclass(slots=True, eq=False)
@@ -218,11 +219,13 @@ class RunTreeModel(QAbstractItemModel):
                 return self._more(row, role)
         return None
 
-    def _more(self, row: RunRow, role: int) -> str | None:
+    def _more(self, row: RunRow, role: int) -> Any:
         """Return what the first column has beyond its text, for eyes and for ears."""
-        name, detail = text_of(row, Column.RUN, self._state(row)), detail_of(row)
-        spoken = f"{name} · {detail}" if detail else name
-        return {DETAIL: detail, Qt.ItemDataRole.AccessibleTextRole: spoken}.get(role)
+        if role == LINES:
+            return lines_of(row)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return " · ".join(filter(None, lines_of(row)))
+        return None
 
     def setData(  # noqa: N802
         self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole

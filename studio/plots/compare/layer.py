@@ -7,6 +7,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from studio.formatting import format_number
 from studio.plots.layers.curves import make_item
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.run_set import Line
@@ -158,8 +159,10 @@ class ComparedLayer(Layer):
                 continue
             value, ends = float(line.curve.middle[at]), ""
             if line.curve.low is not None and line.curve.high is not None:
-                ends = f" [{line.curve.low[at]:.4g}, {line.curve.high[at]:.4g}]"
-            text = f"{line.label} {value:.4g}{ends}"
+                ends = (
+                    f" [{format_number(line.curve.low[at])}, {format_number(line.curve.high[at])}]"
+                )
+            text = f"{line.label} {format_number(value)}{ends}"
             found.append((value, Entry(text=text, colour=self._colour(line))))
         found.sort(key=lambda each: each[0], reverse=True)
         entries = [entry for _, entry in found[:_MOST_READ]]

@@ -1,11 +1,13 @@
 """The dialogs that film an agent, and a run from its first checkpoint to its last."""
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidget
 
+from studio.formatting import format_count
 from studio.replay.share.task_dialog import TaskDialog
 from td3core.exporters.film.files import partial_path
 
@@ -40,9 +42,9 @@ class _FilmDialog(TaskDialog):
         self.open_button.setEnabled(False)
         return path
 
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        length = f"{found['duration_s']:.1f} s, {found['frames']:,} frames"
+        length = f"{found['duration_s']:.1f} s, {format_count(found['frames'])} frames"
         size = f"{found['width']}×{found['height']}"
         self.job.show_status(f"{self._target.name}: {length}, {size} pixels.")
         self.open_button.setEnabled(True)

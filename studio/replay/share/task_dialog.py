@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QCloseEvent
@@ -109,7 +110,7 @@ class TaskDialog(QDialog):
         """
 
     @abstractmethod
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show what the command printed."""
 
     def grow(self) -> None:

@@ -136,12 +136,12 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     told = json.loads(capsys.readouterr().out)
     returns = told["returns"]
     assert status(dialog) == (
-        f"Return {told['mean']:.2f} ± {told['std']:.2f} over 3 episodes,"
-        f" lowest {min(returns):.2f}, highest {max(returns):.2f}."
+        f"Return {told['mean']:,.1f} ± {told['std']:,.1f} over 3 episodes,"
+        f" lowest {min(returns):,.1f}, highest {max(returns):,.1f}."
     )
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
-    assert text.toPlainText().split() == [f"{value:.2f}" for value in returns]
+    assert text.toPlainText().split() == [f"{value:,.1f}" for value in returns]
     (bars,) = dialog.histogram.getPlotItem().items
     assert sum(bars.opts["height"]) == 3
 
