@@ -1,6 +1,6 @@
 """The replay pane: the picture, its controls, and the agents to choose from."""
 
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
@@ -186,15 +186,14 @@ class ReplayPane(QWidget):
         controls.back_clicked.connect(player.step_back)
         controls.loop_changed.connect(player.set_loop)
         ScrubHold(player, controls.scrub_bar)
-        remember_start = partial(self._settings.setValue, _PLAY_AT_START)
-        self.play_at_start_action.toggled.connect(remember_start)
+        self.play_at_start_action.toggled.connect(self._remember(_PLAY_AT_START))
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
         self.question.allowed.connect(self.load)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._follower.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.
-        controls.follow_check.clicked.connect(partial(self._settings.setValue, _FOLLOW))
+        controls.follow_check.clicked.connect(self._remember(_FOLLOW))
         self._follower.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
@@ -259,6 +258,9 @@ class ReplayPane(QWidget):
         """Keep what the user chooses on show: the next agent of the run would take its place."""
         if self._follower.growing and path != self._follower.newest:
             self.controls.follow_check.setChecked(False)
+
+    def _remember(self, setting: str) -> Callable[[bool], None]:
+        return lambda on: self._settings.setValue(setting, on)
 
     def _follow_if_preferred(self) -> None:
         self.controls.follow_check.setChecked(bool(self._settings.value(_FOLLOW, True, bool)))
