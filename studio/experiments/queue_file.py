@@ -15,6 +15,10 @@ from td3core.system.regular_files import read_text
 
 NAME = "queue.json"
 SCHEMA = 1
+_DAMAGE = (
+    *(OSError, KeyError, TypeError, AttributeError),
+    *(ValueError, OverflowError, RecursionError),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         return tuple(_read(each) for each in found["runs"])
     except FileNotFoundError:
         return ()
-    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+    except _DAMAGE as problem:
         raise RequestError(
             "The queue in {file} cannot be read: {reason}.", file=NAME, reason=file_reason(problem)
         ) from problem
