@@ -12,7 +12,7 @@ from typing import Protocol
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.sweeps.worker import Outcome, WorkerJob
 from td3core.system.child_process import python_command
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import open_own, read_text, require_own
 
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
@@ -94,6 +94,7 @@ class LocalExecutor:
         outcome = self._outcome_file(run)
         outcome.unlink(missing_ok=True)
         log = self._log_dir / f"{run.name}.log"
+        require_own(log)
         job = WorkerJob(run=str(run), outcome=str(outcome), log=str(log), allowed=self._allowed)
         process, self._spare = self._spare or self._launch(), None
         self._processes[run] = process
@@ -107,7 +108,8 @@ class LocalExecutor:
             self._spare = self._launch()
 
     def _launch(self) -> "subprocess.Popen[bytes]":
-        with (self._log_dir / "workers.log").open("ab") as log:
+        path = self._log_dir / "workers.log"
+        with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as log:
             return subprocess.Popen(  # noqa: S603
                 python_command(_WORKER), stdin=subprocess.PIPE, stdout=log, stderr=log
             )

@@ -17,6 +17,7 @@ from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.system.child_process import leave_signals_to_parent
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import open_own
 
 _POLL_S = 0.1
 _PATIENCE_S = 60.0
@@ -77,26 +78,23 @@ def main() -> int:
     leave_signals_to_parent()
     # An environment may read or close what is standard input.
     pipe = os.dup(0)
-    _redirect(0, os.devnull, os.O_RDONLY)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
     # Now: a worker may be started long before there is a run for it.
     importlib.import_module("td3core.training.launch")
     line = _read_line(pipe)
     if not line:
         return 0
     job, control = WorkerJob(**json.loads(line)), Control()
-    for stream in (1, 2):
-        _redirect(stream, job.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with open_own(Path(job.log), os.O_WRONLY | os.O_APPEND, "ab") as log:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
     threading.Thread(target=_stop_at_end, args=(pipe, control), daemon=True).start()
     consent = Consent(frozenset((name, folder) for name, folder in job.allowed))
     outcome = train_run(Path(job.run), control, consent=consent)
     write_atomically(Path(job.outcome), json.dumps(asdict(outcome)).encode())
     return 0
-
-
-def _redirect(stream: int, path: str, flags: int) -> None:
-    opened = os.open(path, flags, 0o666)
-    os.dup2(opened, stream)
-    os.close(opened)
 
 
 def _read_line(pipe: int) -> bytes:
