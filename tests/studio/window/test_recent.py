@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.app import build_window
@@ -41,7 +42,7 @@ def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
 
 def test_the_menu_of_a_plot_is_that_of_its_export_button(window: MainWindow) -> None:
     card = window.plots.card("plot_return")
-    menu = card._header.export_menu
+    menu = window.findChild(QToolButton, "plot_return_export").menu()
     card.plot.customContextMenuRequested.emit(QPoint(50, 50))
     assert menu.isVisible()
     texts = [action.text() for action in menu.actions()]
