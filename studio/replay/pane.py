@@ -1,5 +1,6 @@
 """The replay pane: the picture, its controls, and the agents to choose from."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
@@ -19,6 +20,7 @@ from studio.replay.renderer_client import Picture
 from studio.replay.share.menu import ShareButton
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
+from studio.replay.transport.camera_menu import CameraMenu
 from studio.replay.transport.controls import PlaybackControls
 from studio.replay.transport.scrub_hold import ScrubHold
 from studio.session.agents import SavedAgents
@@ -151,7 +153,10 @@ class ReplayPane(QWidget):
         self.play_at_start_action.setCheckable(True)
         self.play_at_start_action.setChecked(bool(self._settings.value(_PLAY_AT_START, True, bool)))
         self.controls.add_option(self.comparison.action)
-        self.addAction(self.comparison.action)
+        self.camera_menu = CameraMenu(self._player, self)
+        self.camera_menu.add_view(self.view)
+        self.comparison.view.tile_added.connect(self.camera_menu.add_view)
+        self.controls.add_option(self.camera_menu.menuAction())
         self.controls.add_option(self.play_at_start_action)
 
     def _lay_out(self) -> None:
@@ -160,10 +165,9 @@ class ReplayPane(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self.view, 10)
         layout.addWidget(self.comparison.view, 10)
-        for widget in (self.caption, self.controls, self.message):
+        buttons = self.question.button, self.renderer_button
+        for widget in (self.caption, self.controls, self.message, *buttons):
             layout.addWidget(widget)
-        for button in (self.question.button, self.renderer_button):
-            layout.addWidget(button)
         layout.addWidget(self.timeline)
         layout.addWidget(self.checkpoints, 1)
 
@@ -182,14 +186,14 @@ class ReplayPane(QWidget):
         controls.back_clicked.connect(player.step_back)
         controls.loop_changed.connect(player.set_loop)
         ScrubHold(player, controls.scrub_bar)
-        self.play_at_start_action.toggled.connect(self._remember_play_at_start)
+        self.play_at_start_action.toggled.connect(self._remember(_PLAY_AT_START))
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
         self.question.allowed.connect(self.load)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._follower.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.
-        controls.follow_check.clicked.connect(self._remember_follow)
+        controls.follow_check.clicked.connect(self._remember(_FOLLOW))
         self._follower.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
@@ -255,13 +259,8 @@ class ReplayPane(QWidget):
         if self._follower.growing and path != self._follower.newest:
             self.controls.follow_check.setChecked(False)
 
-    @Slot(bool)
-    def _remember_follow(self, follow: bool) -> None:
-        self._settings.setValue(_FOLLOW, follow)
-
-    @Slot(bool)
-    def _remember_play_at_start(self, play: bool) -> None:
-        self._settings.setValue(_PLAY_AT_START, play)
+    def _remember(self, setting: str) -> Callable[[bool], None]:
+        return lambda on: self._settings.setValue(setting, on)
 
     def _follow_if_preferred(self) -> None:
         self.controls.follow_check.setChecked(bool(self._settings.value(_FOLLOW, True, bool)))

@@ -74,7 +74,7 @@ class Player(QObject):
         self._speed = 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
-        self._measuring = False
+        self._measuring, self._camera = False, protocol.Look()
         self._playing = self._loops = False
         self._take: int | None = None
         self._ticket = 0
@@ -219,6 +219,15 @@ class Player(QObject):
         self._box = protocol.Fit(width=size.width(), height=size.height())
         self._send(self._box)
 
+    def look(self, camera: str | None = None) -> None:
+        """Draw with another camera, or None: undo how the one in use was moved."""
+        self._camera = protocol.Look(self._camera.camera if camera is None else camera)
+        self._send(self._camera)
+
+    def move_camera(self, action: str, x: float, y: float) -> None:
+        """Move the camera; see :class:`~studio.replay.renderer.protocol.MoveCamera`."""
+        self._send(protocol.MoveCamera(action, x, y))
+
     def capture(self) -> None:
         """Ask for the picture on show in the environment's own size."""
         self._send(protocol.Capture())
@@ -284,7 +293,8 @@ class Player(QObject):
         self._client, self._take = client, None
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
-        self._send(self._rate)
+        for command in (self._rate, self._camera):
+            self._send(command)
         if self._measuring:
             self._send(protocol.Measure(on=True))
         if self._box is not None:

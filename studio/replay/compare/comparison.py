@@ -50,6 +50,8 @@ class Comparison(QObject):
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
         self.action.setToolTip(_TIP)
         self.action.triggered.connect(self.choose)
+        # Also there, so that the keys work while the menu is closed.
+        parent.addAction(self.action)
         player.loaded.connect(self._on_loaded)
         player.frame_ready.connect(self._on_picture)
         player.state_changed.connect(self._on_state)

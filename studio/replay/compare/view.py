@@ -25,6 +25,9 @@ class CompareView(QWidget):
     tile_settled = Signal(QSize)
     """The size available for one picture, in pixels, once it has stayed the same for a moment."""
 
+    tile_added = Signal(object)
+    """There is one more picture, a :class:`~studio.replay.frame_view.FrameView`."""
+
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -64,6 +67,7 @@ class CompareView(QWidget):
             tile.deleteLater()
         while len(self.tiles) < len(loaded.lanes):
             self.tiles.append(Tile(len(self.tiles) + 1))
+            self.tile_added.emit(self.tiles[-1].view)
         for tile, lane, text in zip(
             self.tiles, loaded.lanes, lane_texts(loaded.lanes), strict=True
         ):

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from studio.replay.renderer import protocol
+from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.measurement import facts_of
 from studio.replay.renderer.scaling import Picture
 from studio.replay.renderer.stage import Episode, LoadedAgent, Variation
@@ -18,8 +19,8 @@ from td3core.inference.critic import Critic
 class Cast:
     """Who plays; starts their episodes."""
 
-    def __init__(self, load: protocol.Load, consent: Consent) -> None:
-        """Read the files.
+    def __init__(self, load: protocol.Load, consent: Consent, camera: Camera) -> None:
+        """Read the files; all episodes are drawn with ``camera``.
 
         Raises:
             RequestError: one is not a valid checkpoint, or of another environment than the first.
@@ -29,6 +30,7 @@ class Cast:
         for agent in self._agents:
             _require_same_environment(agent, self.first)
         self._pushes: Pushes | None = None
+        self._camera = camera
 
     @property
     def first(self) -> LoadedAgent:
@@ -52,13 +54,12 @@ class Cast:
             RequestError: the environment cannot be created, or has other dimensions.
         """
         if not self.compares:
-            return Episode(self.first, seed, index, draws=draws)
+            return Episode(self.first, seed, index, draws=draws, camera=self._camera)
         with ExitStack() as made:
             episodes = []
             for agent, entrant in zip(self._agents, self.entrants, strict=True):
-                episode = Episode(
-                    agent, seed, index, draws=draws, vary=self._variation(agent, entrant.variant)
-                )
+                vary = self._variation(agent, entrant.variant)
+                episode = Episode(agent, seed, index, draws=draws, vary=vary, camera=self._camera)
                 made.callback(episode.close)
                 episodes.append(episode)
             self._pushes = self._pushes or Pushes(episodes[0].fps)
@@ -70,8 +71,11 @@ class Cast:
         if self._pushes is not None:
             self._pushes.add(step)
 
-    def loaded(self, load: protocol.Load, no_picture: str) -> protocol.Loaded:
-        """Return the message about the agents."""
+    def loaded(
+        self, load: protocol.Load, episode: "Episode | JointEpisode", no_picture: str
+    ) -> protocol.Loaded:
+        """Return the message about the agents, whose first episode has been drawn."""
+        cameras, camera = episode.cameras()
         first = self.first
         return protocol.Loaded(
             ticket=load.ticket,
@@ -83,6 +87,8 @@ class Cast:
             facts=facts_of(first.header, first.critic),
             no_picture=no_picture,
             lanes=tuple(map(_lane, self.entrants, self._agents)) if self.compares else (),
+            cameras=cameras,
+            camera=camera,
         )
 
     def _variation(self, agent: LoadedAgent, variant: Variant) -> Variation | None:
@@ -139,6 +145,19 @@ class JointEpisode:
         """
         pictures = [episode.picture() for episode in self._episodes]
         return np.concatenate([_cropped(each, pictures[0]) for each in pictures], axis=1)
+
+    def cameras(self) -> tuple[tuple[str, ...], str]:
+        """Return the cameras to choose from, and the one in use."""
+        return self._episodes[0].cameras()
+
+    def move_camera(self, wanted: protocol.MoveCamera) -> None:
+        """Move the camera of all."""
+        self._episodes[0].move_camera(wanted)
+
+    def redraw(self) -> None:
+        """Draw the current step again when it is asked for."""
+        for episode in self._episodes:
+            episode.redraw()
 
     def close(self) -> None:
         """Close the environments."""

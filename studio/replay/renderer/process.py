@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from threadpoolctl import threadpool_limits
 
 from studio.replay.renderer import protocol
+from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.cast import Cast, JointEpisode
 from studio.replay.renderer.delivery import Delivery
 from studio.replay.renderer.measurement import Meter, sweep
@@ -74,6 +75,7 @@ class Renderer:
         self._loops = False
         self._meter = Meter()
         self._no_picture = ""
+        self._camera = Camera()
 
     def serve(self) -> None:
         """Execute commands and play."""
@@ -135,12 +137,12 @@ class Renderer:
                 self._move(command)
             case protocol.Speed() | protocol.Rate() | protocol.Fit() | protocol.Loop():
                 self._adjust(command)
+            case protocol.Look() | protocol.MoveCamera() | protocol.Capture():
+                self._draw_otherwise(command)
             case protocol.ReleaseSlot(slot=slot):
                 self._out.release(slot)
             case protocol.Measure() | protocol.Sweep():
                 self._inspect(command)
-            case protocol.Capture():
-                self._capture()
 
     def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
         match command:
@@ -259,9 +261,10 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._cast = Cast(load, load.consent | remembered())
+        self._cast = Cast(load, load.consent | remembered(), self._camera)
         self._begin_first_episode()
-        self._send(self._cast.loaded(load, self._no_picture))
+        assert self._episode is not None
+        self._send(self._cast.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
         """Begin the first episode; without pictures if there are none but numbers are wanted."""
@@ -350,10 +353,23 @@ class Renderer:
         self._recording.add(picture, frame)
         return picture, frame
 
-    def _capture(self) -> None:
-        if self._episode is not None:
-            picture, _ = self._shown(self._episode)
-            self._out.send_capture(picture)
+    def _draw_otherwise(
+        self, command: protocol.Look | protocol.MoveCamera | protocol.Capture
+    ) -> None:
+        """Draw in the environment's own size, or with another camera from the current step on."""
+        episode = self._episode
+        match command:
+            case protocol.Look(camera=camera):
+                self._camera.reset(camera)
+            case protocol.MoveCamera() if episode is not None and not self._no_picture:
+                episode.move_camera(command)
+            case protocol.Capture() if episode is not None:
+                picture, _ = self._shown(episode)
+                self._out.send_capture(picture)
+                return
+        if episode is not None:
+            episode.redraw()
+            self._picture_due = self._picture_due or self._picture_sent
 
     def _unload(self) -> None:
         self._close_episode()

@@ -91,6 +91,25 @@ class Fit(NamedTuple):
     height: int
 
 
+TRACKING, FREE = "Tracking", "Free"
+"""Cameras that every MuJoCo environment has, besides those of its model."""
+
+
+class Look(NamedTuple):
+    """Draw with another camera, or undo how the one in use was moved."""
+
+    camera: str | None = None
+
+
+class MoveCamera(NamedTuple):
+    """Move the camera; ``x`` and ``y`` are shares of the height of the picture."""
+
+    action: str
+    """``turn``, ``shift`` or ``zoom``."""
+    x: float
+    y: float
+
+
 class Push(NamedTuple):
     """Push the agents of a comparison that are pushed at all, from the next step on."""
 
@@ -138,6 +157,8 @@ Command = (
     | Speed
     | Rate
     | Fit
+    | Look
+    | MoveCamera
     | Push
     | ReleaseSlot
     | Measure
@@ -243,6 +264,10 @@ class Loaded(NamedTuple):
     """Why there are no pictures but numbers only."""
     lanes: tuple[Lane, ...] = ()
     """Those that are compared; the fields above are the first one's."""
+    cameras: tuple[str, ...] = ()
+    """What can be chosen; nothing for a simulator with a view of its own."""
+    camera: str = ""
+    """The one in use."""
 
 
 class Frame(NamedTuple):

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.measurement import EpisodeLog
+from studio.replay.renderer.protocol import MoveCamera
 from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.config.consent import Consent
@@ -62,6 +64,7 @@ class Episode:
         *,
         draws: bool = True,
         vary: Variation | None = None,
+        camera: Camera | None = None,
     ) -> None:
         """Create a new environment and reset it.
 
@@ -71,11 +74,13 @@ class Episode:
             index: Number of the episode, from 0.
             draws: False for an environment that cannot render.
             vary: Changes its actions.
+            camera: From where it is drawn.
 
         Raises:
             RequestError: the environment cannot be created, or has other dimensions.
         """
         self.index, self._draws = index, draws
+        self._camera = camera or Camera()
         self.lanes: tuple[RolloutStep, ...] = ()
         self.moment = RolloutStep(0, 0.0, 0.0, False, False)
         self._env_id = agent.env_id
@@ -113,7 +118,7 @@ class Episode:
             return np.zeros((1, 1, 3), np.uint8)
         if self._picture is None:
             try:
-                rendered = self._env.render()
+                rendered = self._camera.draw(self._env)
             except Exception as problem:
                 # A missing driver or library may raise anything.
                 lines = str(problem).strip().splitlines() or [type(problem).__name__]
@@ -122,6 +127,18 @@ class Episode:
                 ) from problem
             self._picture = rgb_frame(rendered, self._env_id)
         return self._picture
+
+    def cameras(self) -> tuple[tuple[str, ...], str]:
+        """Return the cameras to choose from, and the one in use; known once it has been drawn."""
+        return self._camera.names(self._env), self._camera.chosen(self._env)
+
+    def move_camera(self, wanted: MoveCamera) -> None:
+        """Move the camera."""
+        self._camera.move(self._env, wanted)
+
+    def redraw(self) -> None:
+        """Draw the current step again when it is asked for: the camera is another."""
+        self._picture = None
 
     def close(self) -> None:
         """Close the environment."""

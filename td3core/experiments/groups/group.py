@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.system.files import make_folder, sync_folder, write_atomically
@@ -169,7 +169,9 @@ def open_group(path: Path) -> Group:
         *(ValueError, OverflowError, RecursionError),
     ) as problem:
         raise RequestError(
-            "{file}/group.json cannot be read: {reason}", file=path.name, reason=brief(problem)
+            "{file}/group.json cannot be read: {reason}.",
+            file=path.name,
+            reason=file_reason(problem),
         ) from problem
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.sweeps.worker import Outcome
 from td3core.system.child_process import python_command
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import open_own, read_text
 
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
@@ -89,7 +89,7 @@ class LocalExecutor:
         outcome = self._outcome_file(run)
         outcome.unlink(missing_ok=True)
         command = python_command(_WORKER, [str(run), str(outcome), self._allowed])
-        with (self._log_dir / f"{run.name}.log").open("ab") as log:
+        with open_own(self._log_dir / f"{run.name}.log", os.O_WRONLY | os.O_APPEND, "ab") as log:
             self._processes[run] = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log
             )
