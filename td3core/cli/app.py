@@ -26,6 +26,7 @@ from td3core.errors import RequestError, RunError, brief, reason_of
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
+from td3core.system.openmp import shorten_waits
 
 app = typer.Typer(
     add_completion=False,
@@ -67,6 +68,7 @@ def run_program(arguments: list[str] | None = None) -> int:
 
     What code of an environment prints while the process exits does not follow the result.
     """
+    shorten_waits()
     status = main(arguments)
     close_stdout()
     return status
