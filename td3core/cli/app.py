@@ -23,10 +23,10 @@ from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import Answer, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
+from td3core.system.openmp import shorten_waits
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
-from td3core.system.openmp import shorten_waits
 
 app = typer.Typer(
     add_completion=False,

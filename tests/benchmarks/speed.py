@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ ENVIRONMENTS = ("Pendulum-v1", "BipedalWalker-v3", "HalfCheetah-v5", "Walker2d-v
 def apart(measure: Callable[..., Any], *arguments: Any) -> Any:
     """Measure in a process of its own."""
     context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(measure, arguments)
+    with ProcessPoolExecutor(1, context) as pool:
+        return pool.submit(measure, *arguments).result()
 
 
 def before(folder: str, measure: str, *arguments: Any) -> dict[str, float]:
@@ -124,43 +125,47 @@ def growth() -> dict[str, Any]:
     return dict(found)
 
 
+WARM_UP = 20_000
+
+
 def window(seconds: float, rounds: int) -> dict[str, Any]:
-    """Compare a run without a window, under plots, and under plots and a replay."""
-    names = ("headless", "window with plots", "window, plots and replay")
+    """Compare a run without a window, under plots, and under plots and a replay.
+
+    All with the preset and its evaluations. What it costs and how long the window waits are
+    measured apart: watching for the gaps takes time.
+    """
+    env, names = "BipedalWalker-v3", ("headless", "window with plots", "window, plots and replay")
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for _ in range(rounds):
-        found[names[0]].append(
-            {"steps_per_s": apart(parts.our_steps, "BipedalWalker-v3", int(150 * seconds))["per_s"]}
-        )
-        found[names[1]].append(in_window(seconds, "--no-replay"))
-        found[names[2]].append(in_window(seconds))
+        found[names[0]].append(apart(parts.preset_steps, env, WARM_UP, seconds))
+        found[names[1]].append(in_window(seconds, "--no-replay", "--no-gaps"))
+        found[names[2]].append(in_window(seconds, "--no-gaps"))
+    gaps = {names[1]: in_window(seconds, "--no-replay"), names[2]: in_window(seconds)}
     base = statistics.median(one["steps_per_s"] for one in found[names[0]])
     print("\n| BipedalWalker-v3 | steps/s | tax | frames/s | warm-up gap p99/max ms | learning |")
     print("|---|---|---|---|---|---|")
     for name, runs in found.items():
         rate = statistics.median(one["steps_per_s"] for one in runs)
         row = f"| {name} | {rate:.0f} | {100 * (1 - rate / base):.0f} %"
-        print(row + " | " + " | ".join(window_columns(runs)) + " |")
-    return found
+        columns = window_columns(runs, gaps[name]) if name in gaps else ["", "", ""]
+        print(row + " | " + " | ".join(columns) + " |")
+    return found | {"gaps": [gaps]}
 
 
-def window_columns(runs: list[dict[str, Any]]) -> list[str]:
-    """Return frames/s and the gaps of each phase: the median of p99, the largest of all."""
-    if "warm-up" not in runs[0]:
-        return ["", "", ""]
+def window_columns(runs: list[dict[str, Any]], gaps: dict[str, Any]) -> list[str]:
+    """Return frames/s and, for each phase, p99 and maximum of the gaps."""
     columns = [f"{statistics.median(one['frames_per_s'] for one in runs):.0f}"]
-    for phase in ("warm-up", "learning"):
-        p99 = statistics.median(one[phase]["p99"] for one in runs)
-        columns.append(f"{p99:.0f} / {max(one[phase]['max'] for one in runs):.0f}")
-    return columns
+    return columns + [
+        f"{gaps[p]['p99']:.0f} / {gaps[p]['max']:.0f}" for p in ("warm-up", "learning")
+    ]
 
 
 def in_window(seconds: float, *options: str) -> dict[str, Any]:
     """Run the benchmark of the window and return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "figures.json"
-        command = [sys.executable, str(HERE / "window_gaps.py"), "--no-eval", "--json", str(target)]
-        command += ["--seconds", str(seconds), "--warm-up", "20000", *options]
+        command = [sys.executable, str(HERE / "window_gaps.py"), "--json", str(target)]
+        command += ["--seconds", str(seconds), "--warm-up", str(WARM_UP), *options]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment())
         return dict(json.loads(target.read_text()))
 

@@ -244,6 +244,30 @@ def our_steps(env: str, count: int, small: bool = False, threads: int = 1) -> di
     return {"per_s": ended.steps_per_s, "peak_mb": peak_mb()}
 
 
+def preset_steps(env: str, warm_up: int, seconds: float) -> dict[str, float]:
+    """Environment steps a second with the preset and its evaluations, without a window."""
+    from td3core.config.presets import compose
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Ended, Phase, Progress
+    from td3core.training.launch import train
+
+    control = Control()
+
+    def report(event: object) -> None:
+        if isinstance(event, Progress) and event.phase is not Phase.WARM_UP and not began:
+            began.append(time.perf_counter())
+        if began and time.perf_counter() - began[0] > seconds:
+            control.stop()
+
+    began: list[float] = []
+    settings = compose(env, [], {"learning_starts": warm_up, "threads": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        ended = train(*settings, control, report, Path(folder))
+    assert isinstance(ended, Ended), ended
+    assert ended.steps_per_s
+    return {"steps_per_s": ended.steps_per_s}
+
+
 def peer_model(env: str, buffer_size: int, small: bool = False) -> Any:
     """Return stable-baselines3's TD3 with our settings."""
     import gymnasium as gym
