@@ -1,6 +1,13 @@
-"""Formats durations, step counts, sizes and values of settings."""
+"""The one place that turns numbers into text: counts, returns, durations, sizes, settings.
+
+Counts have groups of thousands, returns one decimal, other measured values four digits.
+"""
 
 import math
+
+from td3core.config.spec import Spec
+
+Value = bool | float | str | tuple[object, ...]
 
 
 def format_duration(seconds: float) -> str:
@@ -9,6 +16,16 @@ def format_duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def format_minutes(seconds: float) -> str:
+    """Format an estimate: less than a minute, about 3 minutes, about 2 h 10 min."""
+    if seconds < 50:
+        return "less than a minute"
+    minutes = max(round(seconds / 60), 1)
+    if minutes >= 90:
+        return f"about {format_duration(seconds)}"
+    return f"about {minutes} minute{'' if minutes == 1 else 's'}"
 
 
 def short_steps(steps: int) -> str:
@@ -37,13 +54,51 @@ def format_number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def format_return(value: float | None) -> str:
-    """Format a return: -207.1, 1,234.5; empty without one."""
-    return "" if value is None else f"{value:,.1f}"
+def format_tick(value: float) -> str:
+    """Format a value where there is little room, in three digits: -0.25, 12.4, 1.2e+04."""
+    return f"{value:.3g}"
 
 
-def format_value(value: bool | float | str) -> str:
-    """Format the value of a live setting: on, 0.005, relu."""
+def format_count(count: float) -> str:
+    """Format a number of steps, episodes or runs: 512, 12,340."""
+    return f"{count:,.0f}"
+
+
+def format_return(value: float | None, spread: float | None = None) -> str:
+    """Format a return, perhaps with its spread: -207.1, 1,234.5 ± 9.0; empty without one."""
+    if value is None:
+        return ""
+    # Minus zero is no return that anybody wants to read about.
+    text = f"{value + 0.0:,.1f}".replace("-0.0", "0.0") if abs(value) < 0.05 else f"{value:,.1f}"
+    return text if spread is None else f"{text} ± {spread:,.1f}"
+
+
+def format_share(share: float) -> str:
+    """Format a share from 0 to 1: 62%."""
+    return f"{share:.0%}"
+
+
+def format_value(value: Value) -> str:
+    """Format the value of a setting: on, 0.005, 300,000, relu, 64, 64."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return value if isinstance(value, str) else f"{value:g}"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, int):
+        return format_count(value)
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def format_setting(spec: Spec, value: Value) -> str:
+    """Format the value of a known setting, which may have a word for zero or for no limit."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if value == 0 and spec.zero:
+            return spec.zero
+        if value <= spec.low and spec.lowest:
+            return spec.lowest
+    return format_value(value)
+
+
+def about_steps(steps: int) -> str:
+    """Format a number of steps in at most three digits: 512, 11.2k, 1.25M."""
+    return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))

@@ -76,6 +76,12 @@ def reason_of(problem: BaseException) -> str:
     return str(problem) or type(problem).__name__
 
 
+def file_reason(problem: BaseException) -> str:
+    """Return why a file cannot be used, without its name and without a full stop."""
+    known = problem.strerror if isinstance(problem, OSError) else None
+    return brief(known or reason_of(problem)).rstrip(".")
+
+
 def message_of(problem: BaseException) -> Message:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
     return problem.message if isinstance(problem, MessageError) else quoted(str(problem))

@@ -5,6 +5,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from studio.formatting import format_count, format_return, format_share
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
 
 Index = QModelIndex | QPersistentModelIndex
@@ -75,7 +76,7 @@ class GroupModel(QAbstractTableModel):
         ):
             found = spread(values)
             if found is not None and found.count > 1:
-                parts.append(f"{name} {found.mean:.1f} ± {found.std:.1f}")
+                parts.append(f"{name} {format_return(found.mean, found.std)}")
         return "  ·  ".join(parts)
 
     # Qt -----------------------------------------------------------------------------------------
@@ -123,15 +124,15 @@ def _text(status: SeedStatus, column: Column) -> str:
         case Column.STATE:
             return str(status.state)
         case Column.PROGRESS:
-            return f"{100 * min(status.env_steps / max(status.steps, 1), 1.0):.0f} %"
+            return format_share(min(status.env_steps / max(status.steps, 1), 1.0))
         case Column.STEP:
-            return f"{status.env_steps:,}"
+            return format_count(status.env_steps)
         case Column.LAST:
             return _number(status.last)
         case Column.BEST:
             return _number(status.best)
-    return f"{status.steps_per_s:.0f}" if status.state.is_running else ""
+    return format_count(status.steps_per_s) if status.state.is_running else ""
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+    return format_return(value)

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studio.formatting import format_count
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 
 NAME = "queue.json"
 SCHEMA = 1
+_DAMAGE = (
+    *(OSError, KeyError, TypeError, AttributeError),
+    *(ValueError, OverflowError, RecursionError),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +36,7 @@ class QueuedRun:
         if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
             seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
-        parts = (preset, seeds, f"{self.config.steps:,} steps")
+        parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
 
 
@@ -68,9 +73,9 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         return tuple(_read(each) for each in found["runs"])
     except FileNotFoundError:
         return ()
-    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+    except _DAMAGE as problem:
         raise RequestError(
-            "The queue in {file} cannot be read: {reason}", file=NAME, reason=brief(problem)
+            "The queue in {file} cannot be read: {reason}.", file=NAME, reason=file_reason(problem)
         ) from problem
 
 

@@ -27,7 +27,7 @@ from studio.experiments.sweep_reader import (
     write_example,
 )
 from studio.experiments.sweep_table import SORT, TrialTable
-from studio.formatting import format_duration
+from studio.formatting import format_duration, format_number
 from studio.session.history import read_history
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.cli_process import CliProcess
@@ -340,7 +340,7 @@ def _words(state: SweepState) -> str:
     counts = [f"{state.count(n)} {n}" for n in ("running", "done", "pruned", "failed")]
     words = [f"{state.environment}, {state.wanted} trials", *counts]
     if state.best is not None and state.best.value is not None:
-        words.append(f"best {state.best.value:.2f} in trial {state.best.number}")
+        words.append(f"best {format_number(state.best.value)} in trial {state.best.number}")
     if state.running and state.time_left_s is not None:
         words.append(f"{format_duration(state.time_left_s)} left")
     elif not state.running and state.message:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.experiments.sweep_table import shown
+from studio.formatting import format_number
 from studio.theme.theme import Theme
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
@@ -139,7 +140,7 @@ class SweepPlots(QWidget):
         plot.setYRange(-0.12, 1.36)
 
     def _label_ends(self, plot: pg.PlotItem, ends: Sequence[tuple[str, str]], values: Any) -> None:
-        last = (f"{values.min():.4g}", f"{values.max():.4g}")
+        last = (format_number(values.min()), format_number(values.max()))
         for column, (low, high) in enumerate([*ends, last]):
             line = pg.PlotDataItem([column, column], [0.0, 1.0], pen=self._theme.border)
             plot.addItem(line)
@@ -208,7 +209,7 @@ def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
     if "choices" in about:
         return [(_place(about, each), shown(each)) for each in about["choices"]]
     low, high = about["low"], about["high"]
-    return [(0.0, f"{low:.2g}"), (1.0, f"{high:.2g}")]
+    return [(0.0, format_number(low)), (1.0, format_number(high))]
 
 
 def _scaled(values: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
+from studio.formatting import format_number
 from studio.theme.theme import Theme
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
@@ -19,7 +20,7 @@ def shown(value: Any) -> str:
     """Return a value of a setting as text."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
 class TrialTable(QAbstractTableModel):
@@ -94,7 +95,7 @@ class TrialTable(QAbstractTableModel):
     def _text(self, trial: TrialState, column: int) -> str:
         if column >= len(_FIRST):
             return shown(trial.settings.get(self._names[column - len(_FIRST)], ""))
-        value = "" if trial.value is None else f"{trial.value:.2f}"
+        value = "" if trial.value is None else format_number(trial.value)
         state = f"{trial.state}, best" if trial.number == self._best else trial.state
         return (str(trial.number), state, value)[column]
 

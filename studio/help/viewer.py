@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count
 from studio.help.page_view import HelpView
 from studio.help.pages import INDEX, load_pages, manual_folder
 from studio.theme.icons import icon
@@ -185,7 +186,7 @@ class HelpViewer(QWidget):
         places = self.view.highlight([" ".join(words)] if words else [])
         if words and not places:
             places = self.view.highlight(words)
-        where = "1 match" if places == 1 else f"{places:,} matches"
+        where = "1 match" if places == 1 else f"{format_count(places)} matches"
         self.count.setText(f"{where} on this page" if words else "")
 
     @Slot()

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count, format_setting
 from studio.widgets.forms import make_form, setting_label
 from studio.widgets.labels import breakable, plain_label, shortened
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
@@ -63,7 +64,8 @@ class BranchDialog(QDialog):
         path, reached = self._path, self._header.counters.env_steps
         return plain_label(
             f"This starts a new run of {breakable(self._header.config.env)} from"
-            f" {shortened(path.name)}, at step {reached:,}. The parent run is not changed."
+            f" {shortened(path.name)}, at step {format_count(reached)}."
+            " The parent run is not changed."
         )
 
     def _length(self) -> QFormLayout:
@@ -111,7 +113,8 @@ class BranchDialog(QDialog):
         form = make_form()
         for name, known in specs(RunConfig):
             if name in FIXED_BY_CHECKPOINT:
-                value = plain_label(breakable(_plain(getattr(self._header.config, name))))
+                text = format_setting(known, getattr(self._header.config, name)) or "none"
+                value = plain_label(breakable(text))
                 value.setProperty("role", "muted")
                 label = setting_label(known)
                 label.setProperty("role", "muted")
@@ -149,11 +152,3 @@ def _heading(text: str) -> QLabel:
     label = QLabel(text)
     label.setProperty("role", "title")
     return label
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return f"{value:,}" if isinstance(value, int) else str(value) or "none"

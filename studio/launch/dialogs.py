@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, spec
@@ -57,7 +58,7 @@ class MoreStepsDialog(_Question):
     def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)
         sentence = (
-            f"{run.name or run.run.name} finished at step {run.env_steps:,}."
+            f"{run.name or run.run.name} finished at step {format_count(run.env_steps)}."
             " To resume it, choose a later last step."
         )
         super().__init__("more_steps", "Resume a finished run", sentence, "Resume", parent)
@@ -76,11 +77,15 @@ class RepeatDialog(_Question):
 
     def __init__(self, run: RunDirectory, changes: Sequence[Change], parent: QWidget) -> None:
         first, last = changes[0].env_steps, changes[-1].env_steps
-        where = f"at step {first:,}" if first == last else f"from step {first:,} to {last:,}"
+        where = (
+            f"at step {format_count(first)}"
+            if first == last
+            else f"from step {format_count(first)} to {format_count(last)}"
+        )
         what = "live change" if len(changes) == 1 else f"{len(changes)} live changes"
         sentence = (
-            f"This starts a new run of {run.config.env} ({run.config.steps:,} steps) with the"
-            f" settings of {run.path.name}, and repeats its {what} {where}."
+            f"This starts a new run of {run.config.env} ({format_count(run.config.steps)} steps)"
+            f" with the settings of {run.path.name}, and repeats its {what} {where}."
         )
         title = "Train with a run's live changes"
         super().__init__("repeat_changes", title, sentence, "Train", parent)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
@@ -131,7 +132,7 @@ class VerifyDialog(QDialog):
 def _in_words(name: str, found: dict[str, Any]) -> str:
     """Return the verdict that ``verify --json`` printed, in words."""
     first, last = found["from_step"], found["from_step"] + found["steps"]
-    verified = f"(verified from step {first:,} to {last:,})"
+    verified = f"(verified from step {format_count(first)} to {format_count(last)})"
     if found["exact"]:
         return f"Yes. {name} resumes exactly: both ways end with the same result {verified}."
     differences = "\n".join(f"•  {each}" for each in found["differences"])

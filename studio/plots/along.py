@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from studio.formatting import format_duration
+from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
 from studio.session.model import RunModel
 from studio.session.series import Numbers
@@ -28,7 +28,7 @@ def heading_at(axis: XAxis, x: float) -> str:
     """Return a place on the x axis as the readout names it."""
     if axis == "time":
         return format_duration(x)
-    return f"{'step' if axis == 'steps' else 'episode'} {x:,.0f}"
+    return f"{'step' if axis == 'steps' else 'episode'} {format_count(x)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
 from studio.plots.catalogue import PlotSpec
@@ -11,6 +12,8 @@ from studio.theme.theme import Theme
 
 _MAXIMISE = "Fill the middle of the window with this plot"
 _RESTORE = "Show all plots again (Esc)"
+_AROUND = 12
+"""Pixels beside and between title and button."""
 
 
 class PlotHeader(QWidget):
@@ -28,6 +31,7 @@ class PlotHeader(QWidget):
         super().__init__()
         self._plot = plot
         self._icons: dict[QToolButton, str] = {}
+        self._small = False
         self._less_wanted: list[QToolButton] = []
         self.title = title = QPushButton(plot.title)
         title.setObjectName(f"{plot.name}_title")
@@ -36,7 +40,7 @@ class PlotHeader(QWidget):
         title.setToolTip(plot.help)
         title.setMinimumWidth(20)
         title.clicked.connect(self.chosen)
-        bar = QHBoxLayout(self)
+        self._bar = bar = QHBoxLayout(self)
         bar.setContentsMargins(6, 6, 2, 0)
         bar.setSpacing(2)
         bar.addWidget(title)
@@ -56,10 +60,26 @@ class PlotHeader(QWidget):
         self._less_wanted += [reset, export]
         bar.addWidget(self._maximise_button())
 
+    def replace_title(self, control: QWidget) -> None:
+        """Show a control in place of the title."""
+        self.title.hide()
+        self._bar.insertWidget(0, control)
+
     def set_small(self, small: bool) -> None:
         """Leave out the buttons that a small plot has no room for."""
+        self._small = small
         for button in self._less_wanted:
             button.setHidden(small)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Let the title have the room of a button that it needs: a click on it does as much."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        needed = self.title.sizeHint().width() + self._maximise.sizeHint().width() + _AROUND
+        self._maximise.setHidden(self._small and needed > self.width())
 
     def show_maximised(self, maximised: bool) -> None:
         """Show whether the plot fills the window's middle."""

@@ -1,11 +1,13 @@
 """The lines below the picture: which agent is shown, and how its episode is going."""
 
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from studio.formatting import format_count, format_return
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.widgets.controls import make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.evaluation.rollout import RolloutStep
 
 _FIGURES = {"step": 3, "return": 4, "episode": 3}
 """The numbers shown, each with its share of the width."""
@@ -19,11 +21,7 @@ class Caption(QWidget):
         self.title = ElidedLabel()
         self.title.setObjectName("replay_title")
         self.title.setProperty("role", "muted")
-        self.ending = make_label("replay_chip")
-        self.ending.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.ending.setStyleSheet(
-            "QLabel { border: 1px solid palette(highlight); border-radius: 7px; padding: 0 5px; }"
-        )
+        self.ending = ending_label("replay_chip")
         self._figures = [make_label(f"replay_{name}_label") for name in _FIGURES]
         heading = make_row(self.title, self.ending)
         heading.setStretch(0, 1)
@@ -35,28 +33,29 @@ class Caption(QWidget):
         layout.setSpacing(6)
         layout.addLayout(heading)
         layout.addLayout(figures)
-        # Hidden labels keep their space, so that the controls below do not move.
-        for label in (self.title, self.ending):
-            policy = label.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            label.setSizePolicy(policy)
-            label.hide()
+        # A hidden label keeps its space, so that the controls below do not move.
+        policy = self.title.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.title.setSizePolicy(policy)
+        self.title.hide()
 
     def show_agent(self, loaded: Loaded, role: str = "") -> None:
         """Name the agent; ``role`` is what it is to its run, such as ``newest``."""
-        mean = "" if loaded.mean_return is None else f", return {loaded.mean_return:.1f}"
+        mean = "" if loaded.mean_return is None else f", return {format_return(loaded.mean_return)}"
         name = f"{role}, step" if role else "step"
-        self.title.setText(f"{loaded.env_id} · {name} {loaded.env_steps:,}")
-        self.title.setToolTip(plain_tip(f"{loaded.path}\nstep {loaded.env_steps:,}{mean}"))
+        self.title.setText(f"{loaded.env_id} · {name} {format_count(loaded.env_steps)}")
+        self.title.setToolTip(
+            plain_tip(f"{loaded.path}\nstep {format_count(loaded.env_steps)}{mean}")
+        )
         self.title.show()
 
     def show_picture(self, picture: Picture) -> None:
         """Show the numbers that belong to a picture."""
         moment = picture.moment
-        figures = (f"{moment.step}", f"{moment.total:.1f}", f"{picture.episode + 1}")
+        figures = (f"{moment.step}", format_return(moment.total), f"{picture.episode + 1}")
         for label, name, figure in zip(self._figures, _FIGURES, figures, strict=True):
             label.setText(f"{name} {figure}")
-        self.ending.setText("ended" if moment.terminated else "time limit")
+        self.ending.setText(ending_text(moment))
         self.ending.setVisible(moment.over)
 
     def clear(self) -> None:
@@ -65,3 +64,21 @@ class Caption(QWidget):
         self.ending.hide()
         for label in self._figures:
             label.clear()
+
+
+def ending_label(name: str) -> QLabel:
+    """Return a hidden label for how an episode ended; it keeps its space."""
+    label = make_label(name)
+    policy = QSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    policy.setRetainSizeWhenHidden(True)
+    label.setSizePolicy(policy)
+    label.setStyleSheet(
+        "QLabel { border: 1px solid palette(highlight); border-radius: 7px; padding: 0 5px; }"
+    )
+    label.hide()
+    return label
+
+
+def ending_text(moment: RolloutStep) -> str:
+    """Return how an episode ended."""
+    return "ended" if moment.terminated else "time limit"

@@ -33,6 +33,7 @@ class CheckpointPanel(QWidget):
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
     branch_requested = Signal(Path)
+    compare_requested = Signal(Path)
     listed = Signal(object)
     """What the current run has on disk (:class:`~studio.session.agents.SavedAgents`)."""
 
@@ -86,9 +87,12 @@ class CheckpointPanel(QWidget):
         self.branch_action = QAction("Branch from here…", self)
         self.branch_action.setObjectName("branch_action")
         self.branch_action.triggered.connect(self._branch)
+        self.compare_action = QAction("Compare with the agent on show…", self)
+        self.compare_action.setObjectName("compare_with_action")
+        self.compare_action.triggered.connect(self._compare)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
-        self.menu.addAction(self.branch_action)
+        self.menu.addActions([self.compare_action, self.branch_action])
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self.show_menu)
 
@@ -108,6 +112,8 @@ class CheckpointPanel(QWidget):
             return
         self._asked = None
         self.branch_action.setData(path)
+        self.compare_action.setData(path)
+        self.compare_action.setEnabled(self._shown is not None)
         self.branch_action.setEnabled(not why_not)
         self.branch_action.setToolTip(plain_tip(why_not or _BRANCH))
         self.menu.popup(self.view.viewport().mapToGlobal(position))
@@ -116,6 +122,10 @@ class CheckpointPanel(QWidget):
     def _on_header(self, path: Path) -> None:
         if self._asked is not None and self._asked[0] == path:
             self._show_menu_if_known()
+
+    @Slot()
+    def _compare(self) -> None:
+        self.compare_requested.emit(self.compare_action.data())
 
     @Slot()
     def _branch(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
-from studio.formatting import format_size, short_steps
+from studio.formatting import format_count, format_return, format_size, short_steps
 from studio.widgets.labels import plain_tip
 from td3core.checkpoint import Header
 
@@ -92,15 +92,15 @@ def row_data(row: Row, role: int, look_up: LookUp) -> Any:
 
 def _text(row: Row, path: Path, look_up: LookUp) -> str:
     if row.env_steps >= 0:
-        return _spaced(row.text, _figure(row.mean_return))
+        return _spaced(row.text, format_return(row.mean_return))
     found = look_up(path)
     if not isinstance(found, Header):
         return row.text or path.stem
     if row.text:
-        mean = _figure(found.evaluation.mean) if found.evaluation else ""
+        mean = format_return(found.evaluation.mean) if found.evaluation else ""
         return _spaced(row.text, short_steps(found.counters.env_steps), mean)
     env = found.config.env
-    return f"{env} · return {found.evaluation.mean:.0f}" if found.evaluation else env
+    return f"{env} · return {format_return(found.evaluation.mean)}" if found.evaluation else env
 
 
 def _about(path: Path, found: Header | str | None) -> str:
@@ -109,19 +109,17 @@ def _about(path: Path, found: Header | str | None) -> str:
     lines = [str(path)]
     if found is not None:
         config, steps, result = found.config, found.counters.env_steps, found.evaluation
-        lines.append(f"{config.env}, seed {config.seed}, step {steps:,}")
+        lines.append(f"{config.env}, seed {config.seed}, step {format_count(steps)}")
         if result is not None:
             episodes = len(result.returns)
-            lines.append(f"return {result.mean:.1f} ± {result.std:.1f} over {episodes} episodes")
+            lines.append(
+                f"return {format_return(result.mean, result.std)} over {episodes} episodes"
+            )
     return "\n".join(lines)
 
 
 def _muted() -> QBrush:
     return QGuiApplication.palette().brush(QPalette.ColorRole.PlaceholderText)
-
-
-def _figure(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:.1f}"
 
 
 def _spaced(*parts: str) -> str:

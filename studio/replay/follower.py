@@ -104,7 +104,7 @@ class Follower(QObject):
     def _note_replaced(self, agent: Loaded) -> None:
         """The file on show holds another agent now: load it when the episode is over."""
         self._replaced = agent.path
-        if self._player.playing and not self._enabled:
+        if self._player.playing and not self._enabled and self._visible():
             self._load(agent.path, at_episode_end=True)
 
     # The user -----------------------------------------------------------------------------------

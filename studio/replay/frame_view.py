@@ -2,14 +2,16 @@
 
 import math
 
-from PySide6.QtCore import QEvent, QRectF, QSize, QSizeF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QImage,
+    QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QPalette,
     QResizeEvent,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -18,6 +20,10 @@ _MARGIN = 16
 _SETTLED_MS = 100
 _USUAL_ASPECT = 2 / 3
 _LARGEST = 2**24 - 1
+_NOTCH, _ZOOM = 120, -0.05
+"""One notch of a wheel, and how far it zooms."""
+_MARGINAL = 2
+"""A picture smaller than the view by so many pixels is not scaled again."""
 
 
 class FrameView(QWidget):
@@ -26,8 +32,15 @@ class FrameView(QWidget):
     size_settled = Signal(QSize)
     """The size available for a picture, in pixels, once it has stayed the same for a moment."""
 
+    camera_moved = Signal(str, float, float)
+    """The user drags or zooms: ``turn``, ``shift`` or ``zoom``, by shares of the height."""
+    camera_reset = Signal()
+
     def __init__(self, placeholder: str) -> None:
         super().__init__()
+        self.moves_camera = False
+        """Whether drags and the wheel move a camera."""
+        self._dragged_from: QPointF | None = None
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)
         self._settling.setInterval(_SETTLED_MS)
@@ -57,6 +70,10 @@ class FrameView(QWidget):
 
     def _pixels(self) -> QSize:
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
+
+    def settle(self) -> None:
+        """Request pictures of the present size."""
+        self._settling.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Request pictures of the new size."""
@@ -89,6 +106,42 @@ class FrameView(QWidget):
         self._image, self._scaled, self._placeholder = None, None, text
         self.update()
 
+    # The camera ---------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Begin to drag."""
+        if self.moves_camera:
+            self._dragged_from = event.position()
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Turn the camera; shift it with the right button or Shift."""
+        if self._dragged_from is None:
+            return
+        moved, self._dragged_from = event.position() - self._dragged_from, event.position()
+        right = bool(event.buttons() & Qt.MouseButton.RightButton)
+        shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        action = "shift" if right or shifted else "turn"
+        height = max(self.height(), 1)
+        self.camera_moved.emit(action, moved.x() / height, moved.y() / height)
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
+        """End the drag."""
+        self._dragged_from = None
+
+    def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
+        """Undo how the camera was moved."""
+        if self.moves_camera:
+            self.camera_reset.emit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+        """Bring the camera nearer, or further away."""
+        if self.moves_camera:
+            self.camera_moved.emit("zoom", 0.0, _ZOOM * event.angleDelta().y() / _NOTCH)
+        else:
+            super().wheelEvent(event)
+
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draw the picture or the sentence."""
         painter = QPainter(self)
@@ -116,8 +169,9 @@ class FrameView(QWidget):
     def _paint_image(self, painter: QPainter, image: QImage) -> None:
         ratio = self.devicePixelRatioF()
         fitted = image.size().scaled(self._pixels(), Qt.AspectRatioMode.KeepAspectRatio)
-        if image.size() == fitted:
-            self._scaled = image
+        smaller = fitted - image.size()
+        if 0 <= smaller.width() <= _MARGINAL and 0 <= smaller.height() <= _MARGINAL:
+            self._scaled, fitted = image, image.size()
         elif self._scaled is None or self._scaled.size() != fitted:
             # Only until pictures of the new size arrive. Scaled beforehand, because the painter
             # scales down with a coarse filter.

@@ -1,14 +1,17 @@
 """The replay pane: the picture, its controls, and the agents to choose from."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSettings, Qt, Slot
+from PySide6.QtCore import QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.replay.caption import Caption
 from studio.replay.checkpoint_list import CheckpointPanel
+from studio.replay.code_question import CodeQuestion
+from studio.replay.compare.comparison import Comparison
 from studio.replay.follower import Follower
 from studio.replay.frame_view import FrameView
 from studio.replay.player import Player, PlayerState
@@ -17,12 +20,13 @@ from studio.replay.renderer_client import Picture
 from studio.replay.share.menu import ShareButton
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
+from studio.replay.transport.camera_menu import CameraMenu
 from studio.replay.transport.controls import PlaybackControls
+from studio.replay.transport.scrub_hold import ScrubHold
 from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
-from td3core.config.consent import Consent, LocatedModule
 
 _INVITATION = "Choose an agent below and press Play"
 _PLAY_AT_START, _FOLLOW = "replay/play_at_start", "replay/follow_latest"
@@ -44,9 +48,8 @@ class ReplayPane(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._player, self._consent = Player(self), consent
         self._settings = settings or QSettings()
-        self._follower = Follower(self._player, self._load, self.isVisible)
-        self._needed: LocatedModule | None = None
-        self._resume_when_shown = self._resume_when_released = False
+        self._follower = Follower(self._player, self._load, self._may_follow)
+        self._resume_when_shown = self._large = False
         self._make_widgets()
         self._lay_out()
         self._connect()
@@ -84,13 +87,11 @@ class ReplayPane(QWidget):
         if (
             self.play_at_start_action.isChecked()
             and first is not None
-            and self._is_idle()
+            and self._player.state is PlayerState.EMPTY
+            and self._player.path is None
             and self.isVisible()
         ):
             self._load_and_play(first)
-
-    def _is_idle(self) -> bool:
-        return self._player.state is PlayerState.EMPTY and self._player.path is None
 
     def note_saved(
         self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
@@ -111,7 +112,8 @@ class ReplayPane(QWidget):
 
     def set_large(self, large: bool) -> None:
         """Leave the room to the picture, or show the list of agents again."""
-        self.checkpoints.setHidden(large)
+        self._large = large
+        self.checkpoints.setHidden(large or self.comparison.on_show)
         self.view.use_all_height(large)
 
     def set_theme(self, theme: Theme) -> None:
@@ -140,16 +142,21 @@ class ReplayPane(QWidget):
         self.renderer_button = QPushButton("Restart renderer")
         tip = "Start the renderer again with the same agent"
         describe(self.renderer_button, "replay_renderer_button", "Restart renderer", tip)
-        self.allow_button = QPushButton("Allow this code…")
-        tip = "Let the code of this agent's environment run, and show the agent"
-        describe(self.allow_button, "replay_allow_button", "Allow this code", tip)
-        self.allow_button.hide()
+        self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
+        self.comparison = Comparison(
+            self._player, self.checkpoints.model, self.timeline, self._give_consent, self
+        )
         self.share = ShareButton(self._player, self._consent, self)
         self.controls.add_tool(self.share)
         self.play_at_start_action = QAction("Play an agent at start", self)
         self.play_at_start_action.setCheckable(True)
         self.play_at_start_action.setChecked(bool(self._settings.value(_PLAY_AT_START, True, bool)))
+        self.controls.add_option(self.comparison.action)
+        self.camera_menu = CameraMenu(self._player, self)
+        self.camera_menu.add_view(self.view)
+        self.comparison.view.tile_added.connect(self.camera_menu.add_view)
+        self.controls.add_option(self.camera_menu.menuAction())
         self.controls.add_option(self.play_at_start_action)
 
     def _lay_out(self) -> None:
@@ -157,10 +164,10 @@ class ReplayPane(QWidget):
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
         layout.addWidget(self.view, 10)
-        for widget in (self.caption, self.controls, self.message):
+        layout.addWidget(self.comparison.view, 10)
+        buttons = self.question.button, self.renderer_button
+        for widget in (self.caption, self.controls, self.message, *buttons):
             layout.addWidget(widget)
-        for button in (self.allow_button, self.renderer_button):
-            layout.addWidget(button)
         layout.addWidget(self.timeline)
         layout.addWidget(self.checkpoints, 1)
 
@@ -169,7 +176,7 @@ class ReplayPane(QWidget):
         player.frame_ready.connect(self._show_picture)
         player.loaded.connect(self._show_loaded)
         player.refused.connect(self.show_message)
-        player.code_refused.connect(self._on_code_refused)
+        player.code_refused.connect(self._show_code_refused)
         player.crashed.connect(self.show_message)
         player.silent.connect(self._show_silent)
         player.state_changed.connect(self._show_state)
@@ -178,16 +185,15 @@ class ReplayPane(QWidget):
         controls.step_clicked.connect(self._step)
         controls.back_clicked.connect(player.step_back)
         controls.loop_changed.connect(player.set_loop)
-        controls.scrub_bar.wanted.connect(player.seek)
-        controls.scrub_bar.held.connect(self._on_scrub)
-        self.play_at_start_action.toggled.connect(self._remember_play_at_start)
+        ScrubHold(player, controls.scrub_bar)
+        self.play_at_start_action.toggled.connect(self._remember(_PLAY_AT_START))
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
-        self.allow_button.clicked.connect(self._allow)
+        self.question.allowed.connect(self.load)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._follower.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.
-        controls.follow_check.clicked.connect(self._remember_follow)
+        controls.follow_check.clicked.connect(self._remember(_FOLLOW))
         self._follower.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
@@ -195,7 +201,10 @@ class ReplayPane(QWidget):
         self._source = TimelineSource(self.checkpoints.model, self)
         self._source.changed.connect(self.timeline.show_points)
         self.timeline.chosen.connect(self._choose_and_play)
-        self.view.size_settled.connect(player.fit)
+        self.view.size_settled.connect(self._fit)
+        self.comparison.changed.connect(self._show_comparison)
+        self.comparison.closed.connect(self._end_comparison)
+        self.checkpoints.compare_requested.connect(self.comparison.choose_with)
 
     # User actions -------------------------------------------------------------------------------
 
@@ -205,23 +214,14 @@ class ReplayPane(QWidget):
         if self._player.playing:
             self._player.pause()
         elif self._has_agent():
-            self._follower.catch_up()
+            if not self.comparison.active:
+                self._follower.catch_up()
             self._player.play()
 
     @Slot()
     def _step(self) -> None:
         if self._has_agent():
             self._player.step()
-
-    @Slot(bool)
-    def _on_scrub(self, held: bool) -> None:
-        """Stand still while the user drags the bar."""
-        if held:
-            self._resume_when_released = self._player.playing
-            self._player.pause()
-        elif self._resume_when_released:
-            self._resume_when_released = False
-            self._player.play()
 
     @Slot()
     def _start_over(self) -> None:
@@ -234,8 +234,15 @@ class ReplayPane(QWidget):
         self._load(path)
 
     def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        self._player.allow(self._consent.given)
+        self._give_consent()
         self._player.load(path, at_episode_end=at_episode_end)
+
+    def _give_consent(self) -> None:
+        self._player.allow(self._consent.given)
+
+    def _may_follow(self) -> bool:
+        """Agents of a run may come on show by themselves."""
+        return self.isVisible() and not self.comparison.active
 
     @Slot(Path)
     def _choose(self, path: Path) -> None:
@@ -252,13 +259,8 @@ class ReplayPane(QWidget):
         if self._follower.growing and path != self._follower.newest:
             self.controls.follow_check.setChecked(False)
 
-    @Slot(bool)
-    def _remember_follow(self, follow: bool) -> None:
-        self._settings.setValue(_FOLLOW, follow)
-
-    @Slot(bool)
-    def _remember_play_at_start(self, play: bool) -> None:
-        self._settings.setValue(_PLAY_AT_START, play)
+    def _remember(self, setting: str) -> Callable[[bool], None]:
+        return lambda on: self._settings.setValue(setting, on)
 
     def _follow_if_preferred(self) -> None:
         self.controls.follow_check.setChecked(bool(self._settings.value(_FOLLOW, True, bool)))
@@ -280,39 +282,38 @@ class ReplayPane(QWidget):
         self.load(path)
         return True
 
-    # Code of strangers --------------------------------------------------------------------------
+    # Comparing ----------------------------------------------------------------------------------
 
-    @Slot(object)
-    def _on_code_refused(self, module: LocatedModule) -> None:
-        """Ask about the code that an agent's environment needs; once, however many agents do."""
-        self._needed = module
-        self.view.show_text("Not shown: its environment is code that you have not allowed.")
-        self._ask(module, insist=False)
+    @Slot(bool)
+    def _show_comparison(self, on_show: bool) -> None:
+        """Show several agents in place of one; the list leaves its room to them."""
+        for part in (self.view, self.caption, self.timeline):
+            part.setHidden(on_show)
+        self.checkpoints.setHidden(on_show or self._large)
+        self.comparison.view.setVisible(on_show)
+        self.controls.follow_check.setEnabled(not on_show)
+        self.setFocusProxy(self.comparison.view if on_show else self.view)
+        if on_show:
+            self.comparison.view.setFocus()
+        else:
+            self.view.settle()
 
-    @Slot()
-    def _allow(self) -> None:
-        if self._needed is not None:
-            self._ask(self._needed, insist=True)
+    @Slot(Path)
+    def _end_comparison(self, first: Path) -> None:
+        """Show one agent alone: the first, or the newest if it is followed and was saved since."""
+        self.load(first)
+        self._follower.catch_up()
 
-    def _ask(self, module: LocatedModule, *, insist: bool) -> None:
-        path = self._player.path
-
-        def reload(_: Consent) -> None:
-            # The user may have chosen another agent while the question was open.
-            if path is not None and path == self._player.path:
-                self.load(path)
-
-        self._consent.allow(module, reload, self._on_declined, insist=insist)
-
-    def _on_declined(self, module: LocatedModule) -> None:
-        if module == self._needed:
-            self.allow_button.show()
+    @Slot(QSize)
+    def _fit(self, size: QSize) -> None:
+        if not self.comparison.on_show:
+            self._player.fit(size)
 
     # State of the player ------------------------------------------------------------------------
 
     @Slot(object)
     def _show_picture(self, picture: Picture) -> None:
-        if not picture.image.isNull():
+        if not picture.image.isNull() and not picture.lanes:
             self.view.show_image(picture.image)
         self.caption.show_picture(picture)
         self.controls.show_picture(picture)
@@ -338,9 +339,6 @@ class ReplayPane(QWidget):
         state = self._player.state
         crashed = state is PlayerState.CRASHED
         self.renderer_button.setVisible(crashed or not self._player.answers)
-        if state is not PlayerState.EMPTY:
-            self._needed = None
-            self.allow_button.hide()
         if state is PlayerState.EMPTY:
             self.view.show_text(_INVITATION)
             self.caption.clear()
@@ -348,6 +346,10 @@ class ReplayPane(QWidget):
         elif state is PlayerState.LOADING and self.view.image is None:
             self.view.show_text("Loading…")
         self.controls.show_playing(state is PlayerState.PLAYING)
+
+    @Slot()
+    def _show_code_refused(self) -> None:
+        self.view.show_text("Not shown: its environment is code that you have not allowed.")
 
     @Slot(str)
     def _show_silent(self, sentence: str) -> None:
@@ -373,6 +375,10 @@ class ReplayPane(QWidget):
                 self._player.step_back()
             case Qt.Key.Key_Period:
                 self._step()
+            case Qt.Key.Key_P if self.comparison.can_push:
+                self._player.push()
+            case Qt.Key.Key_Escape if self.comparison.on_show:
+                self.comparison.close()
             case _:
                 super().keyPressEvent(event)
 
@@ -387,6 +393,7 @@ class ReplayPane(QWidget):
         """Resume what was playing before the pane was hidden."""
         if self._resume_when_shown:
             self._resume_when_shown = False
-            self._follower.catch_up()
+            if not self.comparison.active:
+                self._follower.catch_up()
             self._player.play()
         super().showEvent(event)

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -66,13 +67,14 @@ class Player(QObject):
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
+        self._entrants: tuple[protocol.Entrant, ...] = ()
         self._agent: protocol.Loaded | None = None
         self._consent = NO_CONSENT
         self._seed = 0
         self._speed = 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
-        self._measuring = False
+        self._measuring, self._camera = False, protocol.Look()
         self._playing = self._loops = False
         self._take: int | None = None
         self._ticket = 0
@@ -99,6 +101,11 @@ class Player(QObject):
         return self._agent
 
     @property
+    def entrants(self) -> tuple[protocol.Entrant, ...]:
+        """The agents that are compared, or being loaded for that; empty for one alone."""
+        return self._entrants
+
+    @property
     def seed(self) -> int:
         """The seed of the episodes."""
         return self._seed
@@ -120,13 +127,23 @@ class Player(QObject):
 
     def load(self, path: Path, *, at_episode_end: bool = False) -> None:
         """Load another agent, now or at the end of the current episode; playing continues."""
-        path = path.absolute()
+        self._load(path.absolute(), (), at_episode_end=at_episode_end)
+
+    def compare(self, entrants: Sequence[protocol.Entrant]) -> None:
+        """Load several agents of one environment, which play the same episodes in step."""
+        chosen = tuple(each._replace(path=each.path.absolute()) for each in entrants)
+        self._load(chosen[0].path, chosen)
+
+    def _load(
+        self, path: Path, entrants: tuple[protocol.Entrant, ...], *, at_episode_end: bool = False
+    ) -> None:
         deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
         if not deferred and not self.answers:
             self._drop_renderer()
         if not deferred:
             self._path, self._load_ticket = path, self._ticket
+            self._entrants = entrants
         if not self._ensure_renderer():
             return
         if not deferred:
@@ -139,6 +156,7 @@ class Player(QObject):
                 playing=self._playing,
                 at_episode_end=deferred,
                 consent=self._consent,
+                entrants=entrants,
             )
         )
 
@@ -179,6 +197,10 @@ class Player(QObject):
         self._loops = on
         self._send(protocol.Loop(on=on))
 
+    def push(self) -> None:
+        """Push the agents of a comparison that are pushed at all, now and when this is repeated."""
+        self._send(protocol.Push())
+
     def start_over(self, seed: int) -> None:
         """Restart with the first episode of ``seed``, which later loads use too."""
         self._seed = seed
@@ -196,6 +218,15 @@ class Player(QObject):
         """Draw pictures as large as fits into ``size`` pixels, in their own aspect ratio."""
         self._box = protocol.Fit(width=size.width(), height=size.height())
         self._send(self._box)
+
+    def look(self, camera: str | None = None) -> None:
+        """Draw with another camera, or None: undo how the one in use was moved."""
+        self._camera = protocol.Look(self._camera.camera if camera is None else camera)
+        self._send(self._camera)
+
+    def move_camera(self, action: str, x: float, y: float) -> None:
+        """Move the camera; see :class:`~studio.replay.renderer.protocol.MoveCamera`."""
+        self._send(protocol.MoveCamera(action, x, y))
 
     def capture(self) -> None:
         """Ask for the picture on show in the environment's own size."""
@@ -219,7 +250,7 @@ class Player(QObject):
         """Restart the renderer after a crash or while it is silent, with the same agent."""
         over = self._state is PlayerState.CRASHED or not self.answers
         if over and self._path is not None:
-            self.load(self._path)
+            self._load(self._path, self._entrants)
 
     def _drop_renderer(self) -> None:
         """Kill a renderer that does not answer: it would not obey."""
@@ -262,7 +293,8 @@ class Player(QObject):
         self._client, self._take = client, None
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
-        self._send(self._rate)
+        for command in (self._rate, self._camera):
+            self._send(command)
         if self._measuring:
             self._send(protocol.Measure(on=True))
         if self._box is not None:
@@ -288,6 +320,7 @@ class Player(QObject):
                 self.swept.emit(reply)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
                 self._path, self._agent = reply.path, reply
+                self._entrants = tuple(lane.entrant for lane in reply.lanes)
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
@@ -338,7 +371,7 @@ class Player(QObject):
         if state is not self._state:
             self._state = state
             if state is PlayerState.EMPTY:
-                self._agent = None
+                self._agent, self._entrants = None, ()
             self.state_changed.emit(state.value)
 
 

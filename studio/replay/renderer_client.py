@@ -7,6 +7,7 @@ import pickle
 import secrets
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from typing import NamedTuple
 
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
@@ -20,6 +21,14 @@ from td3core.system.child_process import spawn
 log = logging.getLogger(__name__)
 
 _QUIT_S = 1.0
+
+
+class LanePicture(NamedTuple):
+    """One of the compared agents."""
+
+    image: QImage
+    """Null where the environment cannot render."""
+    moment: RolloutStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +48,9 @@ class Picture:
     """True if the episode is over at ``latest``."""
     data: protocol.StepData | None = None
     """The numbers of the step, while the player measures them."""
+    lanes: tuple[LanePicture, ...] = ()
+    """Each of the compared agents; ``image`` and ``moment`` are then the first one's picture and
+    where they are together."""
 
     @property
     def past(self) -> bool:
@@ -137,28 +149,38 @@ class Reader(QThread):
             case protocol.Block(name=name):
                 self._ring.attach(name)
             case protocol.Frame():
+                images = self._images(reply)
                 picture = Picture(
-                    image=QImage() if reply.slot < 0 else self._image(reply),
+                    image=images[0],
                     episode=reply.episode,
                     moment=reply.moment,
                     take=reply.take,
                     latest=reply.latest,
                     complete=reply.complete,
                     data=reply.data,
+                    lanes=tuple(map(LanePicture, images, reply.lanes)),
                 )
                 self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
             case _:
                 self.replied.emit(self, reply)
 
-    def _image(self, frame: protocol.Frame) -> QImage:
+    def _images(self, frame: protocol.Frame) -> list[QImage]:
+        """Return the pictures of a frame: one, or one of each compared agent."""
+        count = max(1, len(frame.lanes))
+        if frame.slot < 0:
+            return [QImage() for _ in range(count)]
+        stride, width = CHANNELS * frame.width, frame.width // count
+        images = []
         with self._ring.view(frame.slot, frame.width, frame.height) as view:
-            stride = CHANNELS * frame.width
-            shared = QImage(view, frame.width, frame.height, stride, QImage.Format.Format_RGB888)
-            # A copy, in the format that Qt paints fastest.
-            image = shared.convertToFormat(QImage.Format.Format_RGB32)
-            # It refers to the view, which could not be released otherwise.
-            del shared
-        return image
+            for at in range(count):
+                with view[CHANNELS * width * at :] as part:
+                    kind = QImage.Format.Format_RGB888
+                    shared = QImage(part, width, frame.height, stride, kind)
+                    # A copy, in the format that Qt paints fastest.
+                    images.append(shared.convertToFormat(QImage.Format.Format_RGB32))
+                    # It refers to the part, which could not be released otherwise.
+                    del shared
+        return images
 
 
 def image_of(captured: protocol.Captured) -> QImage:

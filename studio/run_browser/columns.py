@@ -1,6 +1,5 @@
 """The cells of the table of runs: their texts and their order."""
 
-import math
 from collections.abc import Callable
 from datetime import datetime
 from enum import IntEnum
@@ -10,8 +9,8 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
-from studio.formatting import format_duration, short_steps
-from studio.run_browser.scanner import RunRow
+from studio.formatting import about_steps, format_count, format_duration, format_return, short_steps
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.config.presets import PLUS
 from td3core.runs.listing import RunSummary
@@ -35,19 +34,21 @@ class Column(IntEnum):
 
     RUN = 0
     STATE = 1
-    LAST = 2
-    BEST = 3
-    STEPS = 4
-    STARTED = 5
-    DURATION = 6
-    SEED = 7
-    PRESET = 8
-    PARENT = 9
+    CURVE = 2
+    LAST = 3
+    BEST = 4
+    STEPS = 5
+    STARTED = 6
+    DURATION = 7
+    SEED = 8
+    PRESET = 9
+    PARENT = 10
 
 
 HEADINGS = {
-    Column.RUN: ("Run", "Its name or environment; below it its seed and algorithm"),
+    Column.RUN: ("Run", "Its name, or what distinguishes it; below it its environment"),
     Column.STATE: ("State", "How it ended, or whether it is running"),
+    Column.CURVE: ("Evaluations", "Mean return of each evaluation, from its lowest to its highest"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
@@ -64,8 +65,9 @@ _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED
 
 _TEXTS: dict[Column, Callable[[RunSummary], str]] = {
     Column.RUN: lambda run: run.name or run.env,
-    Column.LAST: lambda run: _figure(run.last_eval_return),
-    Column.BEST: lambda run: _figure(run.best_eval_return),
+    Column.CURVE: lambda _: "",
+    Column.LAST: lambda run: format_return(run.last_eval_return),
+    Column.BEST: lambda run: format_return(run.best_eval_return),
     Column.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
     Column.DURATION: lambda run: format_duration(run.wall_s) if run.wall_s else "",
     Column.STARTED: lambda run: started(run.created),
@@ -96,15 +98,23 @@ def text_of(row: RunRow, column: Column, state: str) -> str:
 
 
 def detail_of(row: RunRow) -> str:
-    """Return what distinguishes a run from others, the most important first: seed, algorithm."""
+    """Return what distinguishes a run from others: seed, variant, changed settings, origin."""
     found = row.summary
     if found is None:
         return row.problem
     variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
-    parts = [f"seed {found.seed}", PLUS.join(variant) or found.algorithm]
+    parts = [f"seed {found.seed}", PLUS.join(variant) or found.algorithm, row.changed]
     if found.parent is not None:
         parts.append(f"from {about_steps(found.parent.env_steps)}")
-    return " · ".join([found.env, *parts] if found.name else parts)
+    return " · ".join(filter(None, parts))
+
+
+def lines_of(row: RunRow) -> tuple[str, str]:
+    """Return the two lines of a run in the list: what differs stands before what many share."""
+    found, detail = row.summary, detail_of(row)
+    if found is None:
+        return _shown(Path(row.path.name)), detail
+    return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
 
 
 def sort_key(row: RunRow, column: Column, state: str) -> Any:
@@ -124,15 +134,20 @@ def about(row: RunRow) -> str:
         parts.append(_html(found.env))
     parts += [_html(text) for text in (found.note, found.message) if text]
     preset = found.preset or "TD3 defaults"
+    if row.changed:
+        parts.append(f"Changed: {_html(row.changed)}")
     parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
     made = _local(found.created)
     parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
     if found.last_eval_return is not None:
-        last, best = _figure(found.last_eval_return), _figure(found.best_eval_return)
+        last, best = format_return(found.last_eval_return), format_return(found.best_eval_return)
         parts.append(f"Last evaluation {last}, best {best}")
     if found.parent is not None:
         parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
-    parts += [f"Step {found.env_steps:,} of {found.steps:,}", _html(_shown(Path(row.path.name)))]
+    parts += [
+        f"Step {format_count(found.env_steps)} of {format_count(found.steps)}: {found.state}",
+        _html(_shown(Path(row.path.name))),
+    ]
     return "<br>".join(filter(None, parts))
 
 
@@ -159,15 +174,6 @@ def _local(created: str) -> datetime | None:
         return datetime.fromisoformat(created).astimezone()
     except (ValueError, OverflowError):
         return None
-
-
-def about_steps(steps: int) -> str:
-    """Return a number of steps in at most three digits: 512, 11.2k, 1.25M."""
-    return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))
-
-
-def _figure(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:,.1f}"
 
 
 def alignment(column: Column) -> Qt.AlignmentFlag:

@@ -1,7 +1,7 @@
-"""Draws a run's name and, muted below it, its details."""
+"""Draws what distinguishes a run, muted below it what many share, and its evaluations."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -11,16 +11,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.tree_model import DETAIL
+from studio.run_browser.columns import Column
+from studio.run_browser.sparklines import Sparklines, polyline
+from studio.run_browser.tree_model import LINES, ROW
 
 _AROUND = 8
 """Pixels of a row above and below its two lines."""
+ICON_ONLY = 34
+"""Width of a column of states without their words."""
 
 Index = QModelIndex | QPersistentModelIndex
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Any cell as usual; one with a detail shows it in a second line."""
+    """Any cell as usual, but for two lines in the first column and a curve of evaluations."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.sparklines = Sparklines(self)
+        self.colour = QColor()
+        """Of the curves."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
         """Ask for two lines in each cell: the rows are of one height."""
@@ -29,12 +39,41 @@ class RunDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
-        detail = index.data(DETAIL)
-        if not detail:
-            super().paint(painter, option, index)
+        lines = index.data(LINES)
+        if lines:
+            self._paint_lines(painter, option, index, lines)
             return
+        super().paint(painter, option, index)
+        if index.column() == Column.CURVE:
+            self._paint_curve(painter, option, index)
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
+        """Leave the state to its icon where the column is narrow."""
+        super().initStyleOption(option, index)
+        if index.column() == Column.STATE and option.rect.width() < ICON_ONLY + _AROUND:
+            option.text = ""
+
+    def _paint_curve(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        values = self.sparklines.values(index.data(ROW))
+        if len(values) < 2:
+            return
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        highlighted = option.palette.color(QPalette.ColorRole.HighlightedText)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(highlighted if chosen else self.colour, 1.2))
+        painter.drawPolyline(polyline(values, QRectF(option.rect.adjusted(6, 7, -6, -7))))
+        painter.restore()
+
+    def _paint_lines(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: Index,
+        lines: tuple[str, str],
+    ) -> None:
         self.initStyleOption(option, index)
-        style, text = option.widget.style(), option.text
+        style = option.widget.style()
         part = QStyle.SubElement.SE_ItemViewItemText
         area = style.subElementRect(part, option, option.widget).adjusted(3, 0, -3, 0)
         option.text = ""
@@ -47,7 +86,7 @@ class RunDelegate(QStyledItemDelegate):
         painter.save()
         painter.setFont(option.font)
         for line, colour, (place, room) in zip(
-            (text, detail),
+            lines,
             (name_colour, name_colour if chosen else muted),
             _two_lines(area, option.fontMetrics.height()),
             strict=True,

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.scanner import RunRow
+from studio.formatting import format_setting
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
@@ -123,8 +124,8 @@ class SettingsDialog(QDialog):
     def _fill(self, run: RunDirectory) -> None:
         for values, kind in ((run.config, RunConfig), (run.first_tunables, Tunables)):
             for name, spec in specs(kind):
-                value = _plain(getattr(values, name))
-                usual = "" if name in ("env", "preset") else _plain(default(name))
+                value = format_setting(spec, getattr(values, name))
+                usual = "" if name in ("env", "preset") else format_setting(spec, default(name))
                 item = QTreeWidgetItem([spec.label, value, usual])
                 item.setToolTip(0, f"{name}: {spec.help}")
                 if usual and value != usual:
@@ -133,13 +134,3 @@ class SettingsDialog(QDialog):
                     for column in (0, 1):
                         item.setFont(column, font)
                 self.tree.addTopLevelItem(item)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, float):
-        return f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

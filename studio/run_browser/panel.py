@@ -14,9 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count
 from studio.run_browser.actions import RunActions
 from studio.run_browser.filter_proxy import RunFilterProxy
-from studio.run_browser.scanner import Found, scan
+from studio.run_browser.rows import Found
+from studio.run_browser.scanner import scan
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView, ViewOrHint
 from studio.tasks.background_task import BackgroundTask
@@ -115,6 +117,7 @@ class RunBrowser(QWidget):
         """Take on the colours of a theme."""
         self.run_actions.set_theme(theme)
         self.model.set_theme(theme)
+        self.view.set_theme(theme)
 
     # What the window asks for --------------------------------------------------------------------
 
@@ -148,6 +151,7 @@ class RunBrowser(QWidget):
         """Stop reading runs, and wait for what is being written."""
         self._soon.stop()
         self._scanner.stop()
+        self.view.shutdown()
         self.run_actions.shutdown()
 
     # Reading ------------------------------------------------------------------------------------
@@ -213,8 +217,8 @@ class RunBrowser(QWidget):
         count, wanted = len(self.model.rows), self.search.text().strip()
         nothing_found = wanted and not self.proxy.rowCount()
         if count:
-            found = f"{self.proxy.count_found():,} of " if wanted else ""
-            self._count.setText(f"{found}{count:,} run{'' if count == 1 else 's'}")
+            found = f"{format_count(self.proxy.count_found())} of " if wanted else ""
+            self._count.setText(f"{found}{format_count(count)} run{'' if count == 1 else 's'}")
             self._place.show_hint(f"No run matches “{wanted}”." if nothing_found else "")
         else:
             self._count.setText("")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -14,15 +14,17 @@ from PySide6.QtWidgets import (
 )
 
 from studio.run_browser.columns import Column
-from studio.run_browser.delegate import RunDelegate
+from studio.run_browser.delegate import ICON_ONLY, RunDelegate
 from studio.run_browser.filter_proxy import RunFilterProxy
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
+from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 
 _WIDTHS = {
     Column.RUN: 240,
     Column.STATE: 104,
+    Column.CURVE: 72,
     Column.LAST: 68,
     Column.BEST: 68,
     Column.STEPS: 98,
@@ -34,7 +36,7 @@ _WIDTHS = {
 }
 _DISPENSABLE = (
     *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
-    *(Column.DURATION, Column.STEPS),
+    *(Column.DURATION, Column.STEPS, Column.STARTED, Column.CURVE),
 )
 """Hidden, in this order, where space is short: the first column or its tooltip has them too."""
 
@@ -60,7 +62,9 @@ class RunTreeView(QTreeView):
         self.setUniformRowHeights(True)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumSize(200, 60)
-        self.setItemDelegate(RunDelegate(self))
+        self._delegate = RunDelegate(self)
+        self._delegate.sparklines.changed.connect(self.viewport().update)
+        self.setItemDelegate(self._delegate)
         self._make_header()
         proxy.modelAboutToBeReset.connect(self._keep)
         proxy.modelReset.connect(self._restore)
@@ -71,6 +75,7 @@ class RunTreeView(QTreeView):
         header = self.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(False)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
         for column, width in _WIDTHS.items():
             self.setColumnWidth(column, width)
         header.setSortIndicator(Column.STARTED, Qt.SortOrder.DescendingOrder)
@@ -81,16 +86,33 @@ class RunTreeView(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Leave out what there is no room for."""
         super().resizeEvent(event)
+        fixed = (Column.RUN, Column.STATE)
         widths = {
-            column: width if column is Column.RUN else self.columnWidth(column) or width
+            column: width if column in fixed else self.columnWidth(column) or width
             for column, width in _WIDTHS.items()
         }
         missing = sum(widths.values()) - self.viewport().width()
+        by_state = widths[Column.STATE] - ICON_ONLY
         for column in _DISPENSABLE:
-            hidden = missing > 0 and column != self.header().sortIndicatorSection()
+            # Its icon says as much as the word of a state.
+            if column is Column.STEPS and missing > 0:
+                missing -= by_state
+                widths[Column.STATE] = ICON_ONLY
+            sorted_by = column == self.header().sortIndicatorSection()
+            hidden = missing > 0 and (column is Column.STARTED or not sorted_by)
             self.setColumnHidden(column, hidden)
             if hidden:
                 missing -= widths[column]
+        self.setColumnWidth(Column.STATE, widths[Column.STATE])
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._delegate.colour = QColor(theme.curve_eval)
+        self.viewport().update()
+
+    def shutdown(self) -> None:
+        """Stop reading what is drawn."""
+        self._delegate.sparklines.stop()
 
     @property
     def editing(self) -> bool:

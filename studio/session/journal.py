@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from studio.formatting import format_count
 from studio.session.markers import Marker
 
 SAME_GESTURE_S = 1.5
@@ -29,7 +30,7 @@ class JournalEntry:
     @property
     def text(self) -> str:
         """What was done, in words."""
-        return f"{_DONE.get(self.event, self.event)} at step {self.env_steps:,}"
+        return f"{_DONE.get(self.event, self.event)} at step {format_count(self.env_steps)}"
 
 
 class RunJournal:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from studio.formatting import format_count, format_duration, format_return
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, seconds_of
 from studio.session.journal import JournalEntry
@@ -213,7 +214,7 @@ class RunModel(QObject):
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
         self._record.add_evaluation(event)
-        parts = [f"Evaluation: {event.mean:.1f} ± {event.std:.1f}", wording.success(event)]
+        parts = [f"Evaluation: {format_return(event.mean, event.std)}", wording.success(event)]
         parts.append("best so far" if event.is_best else "")
         self._log("info", ", ".join(filter(None, parts)), event.env_steps)
         self.evaluated.emit(event)
@@ -237,7 +238,7 @@ class RunModel(QObject):
 
     def _end(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
         if isinstance(event, events.Ended):
-            text = f"Run {wording.ending(event)} after {event.wall_s:.0f} s"
+            text = f"Run {wording.ending(event)} after {format_duration(event.wall_s)}"
             self._log("info", text, event.env_steps)
         elif isinstance(event, events.Failed):
             self._log("error", event.message)
@@ -261,12 +262,12 @@ class RunModel(QObject):
     def _log(self, level: str, text: str, env_steps: int | None = None) -> None:
         if self._quiet:
             return
-        step = "" if env_steps is None else f"step {env_steps:,}: "
+        step = "" if env_steps is None else f"step {format_count(env_steps)}: "
         self.message_added.emit(level, step + text)
 
 
 def _start_in_words(event: events.Started, *, resumed: bool) -> str:
     done = "Resumed" if resumed else "Started"
-    step = f" at step {event.env_steps:,}" if event.env_steps else ""
+    step = f" at step {format_count(event.env_steps)}" if event.env_steps else ""
     where = f"{event.device} × {event.threads}"
     return f"{done} {event.run.name}{step} on {where}, computed with {event.products}"

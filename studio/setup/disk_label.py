@@ -5,6 +5,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
+from studio.formatting import format_count
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig
 from td3core.runs import disk_usage
@@ -44,7 +45,7 @@ class DiskLabel(QLabel):
         agents = (
             "1\N{NO-BREAK SPACE}checkpoint"
             if count == 1
-            else f"{count:,}\N{NO-BREAK SPACE}checkpoints"
+            else f"{format_count(count)}\N{NO-BREAK SPACE}checkpoints"
         )
         self._needed = buffer + total
         self._estimate = (

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_count, format_number
 from td3core.envs.catalogue import KNOWN, KnownEnv, find_known
 
 YOURS, OTHERS = "Yours", "Other registered"
@@ -47,10 +48,10 @@ def describe_env(
     parts = [
         f"{obs_dim} observation{'s' * (obs_dim != 1)}",
         f"{act_dim} action{'s' * (act_dim != 1)}",
-        f"{max_episode_steps:,} steps" if max_episode_steps else "no time limit",
+        f"{format_count(max_episode_steps)} steps" if max_episode_steps else "no time limit",
     ]
     if reward_threshold is not None:
-        parts.append(f"solved at {reward_threshold:g}")
+        parts.append(f"solved at {format_number(reward_threshold)}")
     return " · ".join(parts)
 
 

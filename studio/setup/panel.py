@@ -25,8 +25,8 @@ from td3core.errors import RequestError
 
 FIRST_ENV = "BipedalWalker-v3"
 WELCOME = (
-    "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns in a minute,"
-    " the walker in about ten. Or watch a bundled agent first, on the right."
+    "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns fastest."
+    " Or watch a bundled agent first, on the right."
 )
 _ENV_TIP = (
     "Type to search. You can enter any installed Gymnasium environment with continuous actions."

@@ -12,6 +12,12 @@ _END_MS = 2_000
 _MAIN = "from td3core.cli.app import main\nraise SystemExit(main())"
 
 
+def cli_command(words: Sequence[str]) -> list[str]:
+    """Return the program and the arguments that run ``td3-studio`` with these words."""
+    # Not -m: that looks for the program in the current folder first.
+    return python_command(_MAIN, words)
+
+
 class CliProcess(QObject):
     """One command at a time; a new one drops the one before."""
 
@@ -47,8 +53,7 @@ class CliProcess(QObject):
         for name, value in (environment or {}).items():
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
-        # Not -m: that looks for the program in the current folder first.
-        program, *arguments = python_command(_MAIN, words)
+        program, *arguments = cli_command(words)
         process.setProgram(program)
         process.setArguments(arguments)
         process.readyReadStandardError.connect(self._on_progress)
@@ -87,7 +92,7 @@ class CliProcess(QObject):
         if process is None:
             return
         self._on_progress()
-        found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
+        found, last = last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
         if found is None:
             self.refused.emit(last.removeprefix("td3-studio: "))
@@ -101,7 +106,8 @@ def _text(data: Any) -> str:
     return bytes(data.data()).decode(errors="replace")
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
+def last_object(text: str) -> dict[str, Any] | None:
+    """Return the object in the last line of what a command printed, if there is one."""
     lines = text.strip().splitlines()
     try:
         found = json.loads(lines[-1]) if lines else None

@@ -17,10 +17,10 @@ def breakable(text: str) -> str:
     return re.sub(rf"([^\s/-]{{{_LONG_WORD}}})(?=\S)", "\\1\u200b", text)
 
 
-def shortened(name: str) -> str:
-    """Leave out the middle of a long name."""
-    half = _SHORT // 2
-    return name if len(name) <= _SHORT else f"{name[:half]}…{name[1 - half :]}"
+def shortened(name: str, most: int = _SHORT) -> str:
+    """Leave out the middle of a name of more than ``most`` characters."""
+    half = most // 2
+    return name if len(name) <= most else f"{name[:half]}…{name[1 - half :]}"
 
 
 def plain_tip(text: str) -> str:

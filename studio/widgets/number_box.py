@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, QLocale, QPoint
 from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QToolTip, QWidget
 
+from studio.formatting import format_count, format_value
 from studio.widgets.number_text import read_number
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
@@ -52,7 +53,7 @@ class _Entry:
 
     def _read(self, text: str) -> float:
         special = self._box.specialValueText()
-        if special and text.strip() == special:
+        if special and text.strip().casefold() == special.casefold():
             return self._box.minimum()
         value = read_number(text, whole=self._whole)
         low, high = self._box.minimum(), self._box.maximum()
@@ -89,6 +90,7 @@ class NumberBox(QDoubleSpinBox):
         # Qt rounds to this many decimals on every change; a learning rate of 1e-6 must survive.
         self.setDecimals(0 if whole else 10)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
+        self.setSpecialValueText(spec.lowest)
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
         set_text_margins(self)
@@ -113,6 +115,8 @@ class NumberBox(QDoubleSpinBox):
         """Format a number with as few digits as needed; wrong text stays as it was typed."""
         if self._entry.reason:
             return self._entry.text
+        if self.specialValueText() and value <= self.minimum():
+            return self.specialValueText()
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
@@ -167,7 +171,7 @@ class WholeNumberBox(QSpinBox):
 
     def textFromValue(self, value: int) -> str:  # noqa: N802
         """Format a number; wrong text stays as it was typed."""
-        return self._entry.text if self._entry.reason else f"{value:,}"
+        return self._entry.text if self._entry.reason else format_count(value)
 
     def valueFromText(self, text: str) -> int:  # noqa: N802
         """Parse what was entered, or mark it and keep the value."""
@@ -209,4 +213,5 @@ def set_text_margins(box: QAbstractSpinBox) -> None:
 
 
 def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:g}"
+    whole = value == int(value) and abs(value) < 1e15
+    return format_count(value) if whole else format_value(value)

@@ -1,7 +1,6 @@
 """The window: creates its parts, connects them and passes on what the user asks for."""
 
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
@@ -26,11 +25,12 @@ from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
-from studio.welcome.start_buttons import FIRST_ENV, StartButtons
+from studio.welcome.start_page import StartPage
 from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
+from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
@@ -40,7 +40,6 @@ from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
 
-_WALKER = "BipedalWalker-v3.safetensors"
 _STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
@@ -70,7 +69,7 @@ class MainWindow(QMainWindow):
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
         self.comparison = CompareView(theme)
-        self.start = StartButtons(self.plots.card(self.plots.large).plot)
+        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir, settings)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -178,12 +177,10 @@ class MainWindow(QMainWindow):
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
             announced.connect(self.start.hide)
-        self.start.runs_requested.connect(self.show_runs)
-        self.start.train_requested.connect(self._train_first)
-        self.start.watch_requested.connect(self._watch_walker)
+        connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.many.use_setup(self.setup)
+        self.many.use_parts(self.setup, self.launcher)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
@@ -229,18 +226,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def start_training(self) -> None:
         """Start a run with the current settings, or show why that is not possible."""
-        self.start_request.start()
-
-    @Slot()
-    def _watch_walker(self) -> None:
-        walker = Path(str(files("resources") / "agents" / _WALKER))
-        self.docks.open("replay")
-        self.replay.checkpoints.select(walker)
-        self.replay.checkpoints.checkpoint_activated.emit(walker)
-
-    @Slot()
-    def _train_first(self) -> None:
-        self.setup.environment.picker.setCurrentText(FIRST_ENV)
         self.start_request.start()
 
     @Slot()
@@ -382,6 +367,7 @@ class MainWindow(QMainWindow):
             self.setFocus()
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
+            self.many.find_training_group()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Update the list of runs: other programs may have changed them."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.queue_file import QueuedRun
+from studio.formatting import format_count
 from studio.live.panel import LivePanel
 from studio.setup.panel import SetupPanel
 from studio.widgets.messages import Banner, ask
@@ -72,9 +73,9 @@ class StartRequest(QObject):
             self._window,
             "warm_up_question",
             "This run would only collect random steps",
-            f"It ends after {config.steps:,} steps, and learning starts after"
-            f" {config.learning_starts:,}. Choose more steps, or fewer warm-up steps under"
-            " Advanced, for a run that learns.",
+            f"It ends after {format_count(config.steps)} steps, and learning starts"
+            f" after {format_count(config.learning_starts)}. Choose more steps, or fewer warm-up"
+            " steps under Advanced, for a run that learns.",
             accept="Train anyway",
         )
 

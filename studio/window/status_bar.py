@@ -3,7 +3,7 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
 
-from studio.formatting import format_duration
+from studio.formatting import format_count, format_duration, format_return, format_share
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
@@ -72,12 +72,12 @@ class StatusBar(QStatusBar):
         done = min(now.env_steps, config.steps)
         self._bar.setValue(1000 * done // config.steps)
         parts = [
-            f"{100 * done / config.steps:.0f} %",
-            f"step {now.env_steps:,}",
-            f"episode {now.episodes:,}",
+            format_share(done / config.steps),
+            f"step {format_count(now.env_steps)}",
+            f"episode {format_count(now.episodes)}",
         ]
         if self._state is SessionState.RUNNING:
-            parts.append(f"{now.steps_per_s:,.0f} steps/s")
+            parts.append(f"{format_count(now.steps_per_s)} steps/s")
             left = self._model.seconds_left
             if left is not None:
                 parts.append(f"{format_duration(left)} left")
@@ -85,7 +85,7 @@ class StatusBar(QStatusBar):
             parts.append(f"took {format_duration(now.wall_s)}")
             outcome = self._model.outcome
             if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
-                parts.append(f"best return {outcome.best_eval_return:.1f}")
+                parts.append(f"best return {format_return(outcome.best_eval_return)}")
         self._numbers.setText("  ·  ".join(parts))
 
     def _state_text(self) -> str:

@@ -53,6 +53,12 @@ def replay_command(
     speed: Annotated[
         float, typer.Option(min=0.1, max=16.0, help="How many times as fast the video plays.")
     ] = 1.0,
+    instruments: Annotated[
+        bool,
+        typer.Option(
+            "--instruments", help="Show return, values, actions and observations below the picture."
+        ),
+    ] = False,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
@@ -60,18 +66,21 @@ def replay_command(
 ) -> Answer:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
-    from td3core.exporters.film.files import require_film_suffix
     from td3core.exporters.video import record
 
-    require_writable_name(video, overwrite=force)
-    require_film_suffix(video)
-    video = video.absolute()
+    video = film_file(video, overwrite=force)
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
     with environment_of(found, path, consent):
         result, info = record(
-            found, video, episodes=episodes, seed=seed, speed=speed, consent=consent
+            found,
+            video,
+            episodes=episodes,
+            seed=seed,
+            speed=speed,
+            instruments=instruments,
+            consent=consent,
         )
     log(f"{info.frames} frames written to {video}")
     about = {"video": str(video), "frames": info.frames, "duration_s": info.duration_s}
@@ -111,6 +120,19 @@ def export_help() -> str:
     formats = (f"  {e.name} ({', '.join(e.suffixes)}): {e.about}" for e in EXPORTERS)
     # Typer keeps the line breaks of a paragraph that begins with \b.
     return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
+
+
+def film_file(path: Path, *, overwrite: bool) -> Path:
+    """Return the absolute path of a film to write.
+
+    Raises:
+        RequestError: it cannot be written, or its suffix is that of no film.
+    """
+    from td3core.exporters.film.files import require_film_suffix
+
+    require_writable_name(path, overwrite=overwrite)
+    require_film_suffix(path)
+    return path.absolute()
 
 
 @contextmanager

@@ -5,29 +5,31 @@ from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 
 
-class ProgressReporter:
-    """A ``report`` for :func:`td3core.training.launch.train` that writes to ``console``."""
+class BarReporter:
+    """Shows bars on a terminal while it is entered, and nothing of them elsewhere."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console
         self._bar = Progress(
-            TextColumn("{task.fields[phase]:<10}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]:>6.0f} steps/s"),
-            TimeRemainingColumn(),
+            *columns,
             console=console,
             transient=True,
             # A log file cannot show a moving bar.
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -40,6 +42,21 @@ class ProgressReporter:
         trace: TracebackType | None,
     ) -> None:
         self._bar.stop()
+
+
+class ProgressReporter(BarReporter):
+    """A ``report`` for :func:`td3core.training.launch.train` that writes to ``console``."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(
+            console,
+            TextColumn("{task.fields[phase]:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]:>6.0f} steps/s"),
+            TimeRemainingColumn(),
+        )
+        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
 
     def __call__(self, event: events.Event) -> None:
         """Show one event."""

@@ -144,6 +144,7 @@ class RunConfig:
         label="Reward floor",
         low=-1e9,
         high=1e9,
+        lowest="off",
         help="Lower bound of the scaled reward; softens a penalty for falling. The default has no"
         " effect.",
     )

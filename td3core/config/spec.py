@@ -28,6 +28,8 @@ class Spec:
     choices: tuple[str, ...] = ()
     zero: str = ""
     """What 0 means, if not a quantity."""
+    lowest: str = ""
+    """What the lowest allowed value means, if not a quantity."""
 
     @property
     def slider_range(self) -> tuple[float, float]:

@@ -9,6 +9,8 @@ from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
 from td3core.evaluation.rollout import RolloutStep
 from td3core.exporters.film.frames import episode_frames
+from td3core.exporters.film.instruments import InstrumentCanvas
+from td3core.exporters.film.numbers import play
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.randomness import Purpose, episode_seed
 
@@ -25,12 +27,14 @@ def record(
     episodes: int,
     seed: int,
     speed: float = 1.0,
+    instruments: bool = False,
     consent: Consent = NO_CONSENT,
 ) -> tuple[EvaluationResult, FilmInfo]:
     """Record noise-free episodes; return their results, and what was written.
 
     The episodes are those of an evaluation with the same seed. One frame is rendered after each
-    step.
+    step. With ``instruments``, each episode is played once before, so that the frames show what is
+    only known at its end.
 
     Raises:
         RequestError: the environment cannot render images, or the file cannot be written.
@@ -42,11 +46,17 @@ def record(
     with ExitStack() as film:
         for index in range(episodes):
             reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
+            numbers = play(source, choice, reset_seed) if instruments else None
+            canvas: InstrumentCanvas | None = None
             with episode_frames(choice, policy, reset_seed) as frames:
                 if writer is None:
                     writer = film.enter_context(FilmWriter(target, frames.fps, speed))
                 for step, picture in frames:
-                    writer.write(picture)
+                    if numbers is not None:
+                        canvas = canvas or InstrumentCanvas(picture, numbers)
+                        writer.write(canvas.compose(picture, step.step))
+                    else:
+                        writer.write(picture)
                     if step.over:
                         last_steps.append(step)
     assert writer is not None

@@ -13,7 +13,7 @@ import tomli_w
 from td3core.checkpoint import SUFFIX
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import journal, metadata
@@ -139,7 +139,9 @@ class RunDirectory:
             raise RequestError("{path} is not a run: it holds no run.toml.", path=path) from problem
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
             raise RequestError(
-                "{file}/run.toml cannot be read: {reason}", file=path.name, reason=brief(problem)
+                "{file}/run.toml cannot be read: {reason}.",
+                file=path.name,
+                reason=file_reason(problem),
             ) from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:

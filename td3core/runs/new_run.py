@@ -37,20 +37,24 @@ def versions() -> dict[str, str]:
     return found
 
 
-def describe(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
-    """Return the contents of ``run.toml``."""
-    machine = {
+def machine() -> dict[str, Any]:
+    """Return what identifies this kind of machine; its speed depends on it."""
+    return {
         "system": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count() or 1,
     }
+
+
+def describe(config: RunConfig, tunables: Tunables, created: str) -> dict[str, Any]:
+    """Return the contents of ``run.toml``."""
     return {
         "schema": SCHEMA,
         "created": created,
         "config": to_dict(config),
         "tunables": to_dict(tunables),
         "versions": versions(),
-        "machine": machine,
+        "machine": machine(),
     }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.support.damage import Cases, make_run
+from tests.support.damage_cases import Cases, make_run
 
 MOST_S = 2.0
 """No case takes longer on a quiet machine; other work on it may need ``--slower``."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
+from studio.formatting import format_number, format_share
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.model import RunModel
 from studio.session.series import Numbers
@@ -46,7 +47,7 @@ class ThresholdLayer(Layer):
         threshold = self._model.reward_threshold
         if threshold is not None:
             self._line.setValue(threshold)
-            self._line.label.setFormat(f"solved at {threshold:g}")
+            self._line.label.setFormat(f"solved at {format_number(threshold)}")
         self._line.setVisible(threshold is not None)
         return ()
 
@@ -65,4 +66,6 @@ class ThresholdLayer(Layer):
         success = float(evaluations.column("success")[row])
         if math.isnan(success):
             return ()
-        return [Entry(text=f"{success:.0%} of its episodes reach {threshold:g}")]
+        return [
+            Entry(text=f"{format_share(success)} of its episodes reach {format_number(threshold)}")
+        ]

@@ -37,7 +37,8 @@ class EmptyHint(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draw the example in the lower half, below the sentence."""
-        if not self._example:
+        below = self.height() * (1.0 - _LOWER_PART)
+        if not self._example or self.label.geometry().bottom() > below + _MARGIN:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -2,12 +2,16 @@
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from studio.formatting import format_duration, format_return
+from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
 
 _NONE = "–"
+_NARROW = 420
+"""Pixels."""
+_SHORT = {"last": "Evaluation", "best": "Best"}
 
 
 class Headline(QWidget):
@@ -21,6 +25,8 @@ class Headline(QWidget):
         layout.setContentsMargins(10, 6, 10, 2)
         layout.setSpacing(8)
         self._values: dict[str, QLabel] = {}
+        self._captions: dict[str, QLabel] = {}
+        self._narrow = False
         for name, about in (
             ("last", "Last evaluation"),
             ("best", "Best evaluation"),
@@ -37,6 +43,7 @@ class Headline(QWidget):
         value.setObjectName(f"headline_{name}")
         value.setAccessibleName(about)
         value.setProperty("role", "figure")
+        caption.setToolTip(about)
         caption.setProperty("role", "caption")
         for label in (value, caption):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -47,7 +54,23 @@ class Headline(QWidget):
         layout.addWidget(value)
         layout.addWidget(caption)
         self._values[name] = value
+        self._captions[name] = caption
         return cell
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Write smaller where there is little room: a number that is cut off is another number."""
+        super().resizeEvent(event)
+        narrow = event.size().width() < _NARROW
+        if narrow == self._narrow:
+            return
+        self._narrow = narrow
+        for value in self._values.values():
+            value.setProperty("role", "figure_narrow" if narrow else "figure")
+            value.style().unpolish(value)
+            value.style().polish(value)
+        for name, caption in self._captions.items():
+            about = self._values[name].accessibleName()
+            caption.setText(_SHORT.get(name, about) if narrow else about)
 
     @Slot()
     def refresh(self) -> None:
@@ -59,7 +82,7 @@ class Headline(QWidget):
         texts = {
             "last": format_return(float(means[-1])) if len(means) else "",
             "best": format_return(float(means.max())) if len(means) else "",
-            "speed": f"{now.steps_per_s:,.0f}" if now is not None and running else "",
+            "speed": format_count(now.steps_per_s) if now is not None and running else "",
             "left": format_duration(left) if left is not None else "",
         }
         for name, text in texts.items():

@@ -5,6 +5,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.formatting import format_tick
 from studio.replay.instruments.episode import SATURATED, Doubles, EpisodeNumbers, in_bounds
 from studio.replay.instruments.instrument import Instrument
 from studio.replay.renderer.protocol import AgentFacts
@@ -149,13 +150,13 @@ class ActionBars(QWidget):
         right, left = Qt.AlignmentFlag.AlignRight | middle, Qt.AlignmentFlag.AlignLeft | middle
         value = QRectF(0.0, area.top(), _NUMBER_PX, area.height())
         painter.setPen(QColor(theme.text))
-        painter.drawText(value.adjusted(0, 0, -5, 0), right, f"{self._values[number]:.3g}")
+        painter.drawText(value.adjusted(0, 0, -5, 0), right, format_tick(self._values[number]))
         if self.width() >= _LEAST_WIDTH_PX:
             painter.setPen(QColor(theme.muted))
             low, high = self._facts.action_low[number], self._facts.action_high[number]
             between = area.adjusted(_NUMBER_PX, 0, track.left() - area.right() - 3, 0)
-            painter.drawText(between, right, f"{low:.3g}")
-            painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, f"{high:.3g}")
+            painter.drawText(between, right, format_tick(low))
+            painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))
         if abs(self._action[number]) >= SATURATED:
             word = "MAX" if self._action[number] > 0 else "MIN"
             width = QFontMetricsF(painter.font()).horizontalAdvance(word)

@@ -15,6 +15,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.formatting import format_tick
 from studio.replay.instruments.picture_cache import PictureCache
 from studio.theme.theme import Theme
 
@@ -207,7 +208,7 @@ class _LanePainter:
         ends = [(high, Qt.AlignmentFlag.AlignTop), (low, Qt.AlignmentFlag.AlignBottom)]
         area = QRectF(0.0, plot.top(), plot.left() - 3, plot.height())
         for value, place in ends if high > low else ends[:1]:
-            painter.drawText(area, Qt.AlignmentFlag.AlignRight | place, f"{value:.3g}")
+            painter.drawText(area, Qt.AlignmentFlag.AlignRight | place, format_tick(value))
 
     def _draw_line(self, line: Line, x: Doubles, y: Doubles, heights: tuple[float, float]) -> None:
         low, high = heights

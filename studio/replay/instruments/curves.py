@@ -3,11 +3,14 @@
 import numpy as np
 from PySide6.QtCore import Qt
 
+from studio.formatting import format_number, format_return, format_value
 from studio.replay.instruments.chart import Content, Lane, Line
 from studio.replay.instruments.episode import EpisodeNumbers
 from studio.replay.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import AgentFacts
+from td3core.config import RunConfig, spec
 
+_NO_FLOOR = spec(RunConfig, "reward_floor").low
 NO_CRITIC = "This file has only the actor, no critic."
 
 
@@ -34,7 +37,7 @@ class RewardInstrument(ChartInstrument):
                 subject=numbers.take,
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(numbers.total, numbers.reward),
-                readings=(f"{numbers.total[row]:.1f}", f"{numbers.reward[row]:.3f}"),
+                readings=(format_return(numbers.total[row]), format_number(numbers.reward[row])),
                 cursor=step,
             )
         )
@@ -63,8 +66,8 @@ class ValueInstrument(ChartInstrument):
 
     def show_agent(self, facts: AgentFacts) -> None:
         """Note the discount, or that there is no critic."""
-        shaped = facts.reward_scale != 1.0 or np.isfinite(facts.reward_floor)
-        text = f"γ {facts.gamma:g}" + (" · shaped rewards" if shaped else "")
+        shaped = facts.reward_scale != 1.0 or facts.reward_floor > _NO_FLOOR
+        text = f"γ {format_value(facts.gamma)}" + (" · shaped rewards" if shaped else "")
         self.note.setText(text if facts.critics else NO_CRITIC)
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
@@ -78,8 +81,8 @@ class ValueInstrument(ChartInstrument):
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(expected, obtained),
                 readings=(
-                    "none" if expected is None else f"{expected[row]:.2f}",
-                    "at the end" if obtained is None else f"{obtained[row]:.2f}",
+                    "none" if expected is None else format_number(expected[row]),
+                    "at the end" if obtained is None else format_number(obtained[row]),
                 ),
                 cursor=step,
             )

@@ -4,6 +4,7 @@ import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QSpinBox
 
+from studio.formatting import format_number
 from studio.replay.instruments.chart import Content, Lane, Line
 from studio.replay.instruments.curves import NO_CRITIC
 from studio.replay.instruments.episode import EpisodeNumbers
@@ -121,7 +122,7 @@ class SweepInstrument(ChartInstrument):
                 x=(low + high) / 2 + (high - low) / 2 * swept.action.astype(np.float64),
                 subject=swept.ticket,
                 ys=(*lines, *[None] * missing),
-                readings=(*[f"{y[at]:.2f}" for y in lines], *["none"] * missing),
+                readings=(*[format_number(y[at]) for y in lines], *["none"] * missing),
                 cursor=(low + high) / 2 + (high - low) / 2 * taken,
             )
         )

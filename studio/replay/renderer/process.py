@@ -12,12 +12,14 @@ from multiprocessing.connection import Connection
 from threadpoolctl import threadpool_limits
 
 from studio.replay.renderer import protocol
-from studio.replay.renderer.frame_ring import RingWriter
-from studio.replay.renderer.measurement import Meter, facts_of, sweep
+from studio.replay.renderer.camera import Camera
+from studio.replay.renderer.cast import Cast, JointEpisode
+from studio.replay.renderer.delivery import Delivery
+from studio.replay.renderer.measurement import Meter, sweep
 from studio.replay.renderer.pulse import Pulse, Signs
 from studio.replay.renderer.recording import Recording
-from studio.replay.renderer.scaling import Picture, fitted
-from studio.replay.renderer.stage import HOLD_S, Clock, Episode, LoadedAgent
+from studio.replay.renderer.scaling import Picture
+from studio.replay.renderer.stage import HOLD_S, Clock, Episode
 from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
 from td3core.envs.trust_store import remembered
@@ -53,11 +55,10 @@ class Renderer:
 
     def __init__(self, connection: Connection, prefix: str, pulse: Pulse) -> None:
         self._connection, self._pulse = connection, pulse
-        self._ring = RingWriter(prefix)
+        self._out = Delivery(connection, prefix)
         self._clock = Clock()
-        self._agent: LoadedAgent | None = None
-        self._episode: Episode | None = None
-        self._box: protocol.Fit | None = None
+        self._cast: Cast | None = None
+        self._episode: Episode | JointEpisode | None = None
         self._seed = 0
         self._ticket = 0
         self._load_now: protocol.Load | None = None
@@ -74,6 +75,7 @@ class Renderer:
         self._loops = False
         self._meter = Meter()
         self._no_picture = ""
+        self._camera = Camera()
 
     def serve(self) -> None:
         """Execute commands and play."""
@@ -103,7 +105,7 @@ class Renderer:
     def close(self) -> None:
         """Close the environment and free the shared memory."""
         self._close_episode()
-        self._ring.close()
+        self._out.close()
 
     def _timeout_s(self) -> float | None:
         """Return how long to wait for a command; None if there is nothing else to do."""
@@ -112,7 +114,7 @@ class Renderer:
         if self._episode is None:
             return None
         if self._picture_due:
-            return 0.0 if self._ring.has_room else None
+            return 0.0 if self._out.has_room else None
         if self._steps_wanted:
             return 0.0
         return self._clock.wait_s() if self._playing else None
@@ -131,16 +133,16 @@ class Renderer:
                 self._playing = False
                 # Pictures may have been skipped; the current step has to be shown.
                 self._picture_due = not self._picture_sent
-            case protocol.Step() | protocol.Seek() | protocol.Restart():
+            case protocol.Step() | protocol.Seek() | protocol.Restart() | protocol.Push():
                 self._move(command)
             case protocol.Speed() | protocol.Rate() | protocol.Fit() | protocol.Loop():
                 self._adjust(command)
+            case protocol.Look() | protocol.MoveCamera() | protocol.Capture():
+                self._draw_otherwise(command)
             case protocol.ReleaseSlot(slot=slot):
-                self._ring.release(slot)
+                self._out.release(slot)
             case protocol.Measure() | protocol.Sweep():
                 self._inspect(command)
-            case protocol.Capture():
-                self._capture()
 
     def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
         match command:
@@ -152,21 +154,24 @@ class Renderer:
                 self._sweep(command)
 
     def _sweep(self, wanted: protocol.Sweep) -> None:
-        agent = self._agent
+        cast = self._cast
+        critic = None if cast is None else cast.critic
         # The agent may have been replaced since the window has asked.
-        if agent is None or agent.critic is None or len(wanted.obs) != agent.header.env.obs_dim:
+        if cast is None or critic is None or len(wanted.obs) != cast.first.header.env.obs_dim:
             return
-        swept = sweep(agent.critic, wanted.obs, wanted.action, wanted.dimension)
+        swept = sweep(critic, wanted.obs, wanted.action, wanted.dimension)
         self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
 
-    def _send_steps(self, episode: Episode) -> None:
+    def _send_steps(self, episode: Episode | JointEpisode) -> None:
         """Send the numbers of the steps that the window does not know yet, if it wants them."""
-        assert self._agent is not None
-        steps = self._meter.unsent(episode.log, self._take, self._agent.critic)
+        assert self._cast is not None
+        steps = self._meter.unsent(episode.log, self._take, self._cast.critic)
         if steps is not None:
             self._send(steps)
 
-    def _move(self, command: protocol.Step | protocol.Seek | protocol.Restart) -> None:
+    def _move(
+        self, command: protocol.Step | protocol.Seek | protocol.Restart | protocol.Push
+    ) -> None:
         match command:
             case protocol.Step(back=back):
                 self._playing = False
@@ -176,7 +181,9 @@ class Renderer:
                 self._seek(step)
                 self._clock.restart()
             case protocol.Restart(seed=seed):
-                self._seed, self._rewinding = seed, self._agent is not None
+                self._seed, self._rewinding = seed, self._cast is not None
+            case protocol.Push() if self._cast and self._episode:
+                self._cast.push(self._episode.moment.step + 1)
 
     def _adjust(
         self, command: protocol.Speed | protocol.Rate | protocol.Fit | protocol.Loop
@@ -189,7 +196,7 @@ class Renderer:
             case protocol.Rate(most=most):
                 self._clock.pictures_per_s = most
             case protocol.Fit():
-                self._box = command
+                self._out.box = command
                 # A paused picture has to be drawn in its new size.
                 self._picture_due = self._picture_due or self._picture_sent
 
@@ -243,7 +250,7 @@ class Renderer:
         assert self._episode is not None
         self._clock.tick(self._show_next(past))
         reached = self._past is None
-        self._picture_due = reached or (self._ring.has_room and self._clock.may_draw())
+        self._picture_due = reached or (self._out.has_room and self._clock.may_draw())
         if reached and self._episode.moment.over:
             self._clock.restart(HOLD_S)
 
@@ -254,21 +261,10 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._agent = LoadedAgent(load.path, load.consent | remembered())
+        self._cast = Cast(load, load.consent | remembered(), self._camera)
         self._begin_first_episode()
-        header = self._agent.header
-        self._send(
-            protocol.Loaded(
-                ticket=load.ticket,
-                path=load.path,
-                env_id=self._agent.env_id,
-                env_steps=header.counters.env_steps,
-                mean_return=header.evaluation.mean if header.evaluation else None,
-                changed_ns=self._agent.changed_ns,
-                facts=facts_of(header, self._agent.critic),
-                no_picture=self._no_picture,
-            )
-        )
+        assert self._episode is not None
+        self._send(self._cast.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
         """Begin the first episode; without pictures if there are none but numbers are wanted."""
@@ -296,18 +292,18 @@ class Renderer:
             self._begin_episode(index)
 
     def _begin_episode(self, index: int) -> None:
-        assert self._agent is not None
+        assert self._cast is not None
         self._rewinding = False
         self._close_episode()
         # A new environment for each episode, as in an evaluation.
-        self._episode = Episode(self._agent, self._seed, index, draws=not self._no_picture)
+        self._episode = self._cast.begin(self._seed, index, draws=not self._no_picture)
         self._meter.begin_episode()
         self._clock.fps = self._episode.fps
         self._clock.restart()
         self._picture_due = True
         self._take += 1
 
-    def _take_step(self, episode: Episode) -> None:
+    def _take_step(self, episode: Episode | JointEpisode) -> None:
         episode.step()
         self._picture_sent = False
         if self._steps_wanted:
@@ -316,7 +312,7 @@ class Renderer:
             return
         self._clock.tick()
         over = episode.moment.over
-        self._picture_due = over or (self._ring.has_room and self._clock.may_draw())
+        self._picture_due = over or (self._out.has_room and self._clock.may_draw())
         if over:
             self._clock.restart(HOLD_S)
 
@@ -326,25 +322,17 @@ class Renderer:
         began = self._clock.now()
         picture, frame = self._shown(episode)
         self._send_steps(episode)
-        assert self._agent is not None
-        data = self._meter.at(frame.moment.step, episode.log, self._agent.critic)
+        assert self._cast is not None
+        data = self._meter.at(frame.moment.step, episode.log, self._cast.critic)
         frame = frame._replace(data=data)
-        self._send(frame if self._no_picture else self._written(picture, frame))
+        if self._no_picture:
+            self._send(frame)
+        else:
+            self._out.send_picture(picture, frame)
         self._clock.note_drawn(began)
         self._picture_due, self._picture_sent = False, True
 
-    def _written(self, picture: Picture, frame: protocol.Frame) -> protocol.Frame:
-        """Write a picture into a slot; return the message about it."""
-        if self._box is not None:
-            picture = fitted(picture, *self._box)
-        block = self._ring.fit(picture)
-        if block:
-            self._send(protocol.Block(name=block))
-        height, width, _ = picture.shape
-        slot = self._ring.write(picture)
-        return frame._replace(slot=slot, width=width, height=height)
-
-    def _shown(self, episode: Episode) -> tuple[Picture, protocol.Frame]:
+    def _shown(self, episode: Episode | JointEpisode) -> tuple[Picture, protocol.Frame]:
         """Return the picture to show, in the environment's size, with its numbers."""
         reached = episode.moment.step, episode.moment.over
         kept = None if self._past is None else self._recording.at(self._past)
@@ -359,20 +347,33 @@ class Renderer:
             take=self._take,
             latest=reached[0],
             complete=reached[1],
+            lanes=episode.lanes,
         )
         picture = episode.picture()
         self._recording.add(picture, frame)
         return picture, frame
 
-    def _capture(self) -> None:
-        if self._episode is not None:
-            picture, _ = self._shown(self._episode)
-            height, width, _ = picture.shape
-            self._send(protocol.Captured(width, height, picture.tobytes()))
+    def _draw_otherwise(
+        self, command: protocol.Look | protocol.MoveCamera | protocol.Capture
+    ) -> None:
+        """Draw in the environment's own size, or with another camera from the current step on."""
+        episode = self._episode
+        match command:
+            case protocol.Look(camera=camera):
+                self._camera.reset(camera)
+            case protocol.MoveCamera() if episode is not None and not self._no_picture:
+                episode.move_camera(command)
+            case protocol.Capture() if episode is not None:
+                picture, _ = self._shown(episode)
+                self._out.send_capture(picture)
+                return
+        if episode is not None:
+            episode.redraw()
+            self._picture_due = self._picture_due or self._picture_sent
 
     def _unload(self) -> None:
         self._close_episode()
-        self._agent, self._load_later = None, None
+        self._cast, self._load_later = None, None
         self._playing, self._rewinding, self._steps_wanted = False, False, 0
 
     def _close_episode(self) -> None:
@@ -384,4 +385,4 @@ class Renderer:
         self._recording.clear()
 
     def _send(self, reply: protocol.Reply) -> None:
-        self._connection.send(reply)
+        self._out.send(reply)

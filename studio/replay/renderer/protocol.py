@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
+from td3core.evaluation.disturbance import Variant
 from td3core.evaluation.rollout import RolloutStep
 
 
+class Entrant(NamedTuple):
+    """An agent in a comparison, and how it acts there."""
+
+    path: Path
+    variant: Variant = Variant.PLAIN
+
+
 class Load(NamedTuple):
-    """Load another agent and show its first episode."""
+    """Load another agent, or several to compare, and show the first episode."""
 
     ticket: int
     """Increases with every load; a newer load replaces one that has not started."""
@@ -28,6 +36,8 @@ class Load(NamedTuple):
     """Finish the current episode first."""
     consent: Consent = NO_CONSENT
     """The code that the user has allowed in this window, besides what is remembered."""
+    entrants: tuple[Entrant, ...] = ()
+    """Those that are compared, ``path`` first; empty for one agent alone."""
 
 
 class Play(NamedTuple):
@@ -81,6 +91,29 @@ class Fit(NamedTuple):
     height: int
 
 
+TRACKING, FREE = "Tracking", "Free"
+"""Cameras that every MuJoCo environment has, besides those of its model."""
+
+
+class Look(NamedTuple):
+    """Draw with another camera, or undo how the one in use was moved."""
+
+    camera: str | None = None
+
+
+class MoveCamera(NamedTuple):
+    """Move the camera; ``x`` and ``y`` are shares of the height of the picture."""
+
+    action: str
+    """``turn``, ``shift`` or ``zoom``."""
+    x: float
+    y: float
+
+
+class Push(NamedTuple):
+    """Push the agents of a comparison that are pushed at all, from the next step on."""
+
+
 class ReleaseSlot(NamedTuple):
     """The picture in this slot has been shown; the slot can be reused."""
 
@@ -124,6 +157,9 @@ Command = (
     | Speed
     | Rate
     | Fit
+    | Look
+    | MoveCamera
+    | Push
     | ReleaseSlot
     | Measure
     | Sweep
@@ -201,6 +237,17 @@ class Block(NamedTuple):
     name: str
 
 
+class Lane(NamedTuple):
+    """One of the agents that are compared."""
+
+    entrant: Entrant
+    env_steps: int
+    mean_return: float | None
+    """Of the evaluation stored in the checkpoint, if there is one."""
+    noise: float = 0.0
+    """The exploration noise that it acts with."""
+
+
 class Loaded(NamedTuple):
     """An agent is loaded; its first picture follows."""
 
@@ -215,6 +262,12 @@ class Loaded(NamedTuple):
     """When the file was written: another agent may have taken its path since."""
     no_picture: str = ""
     """Why there are no pictures but numbers only."""
+    lanes: tuple[Lane, ...] = ()
+    """Those that are compared; the fields above are the first one's."""
+    cameras: tuple[str, ...] = ()
+    """What can be chosen; nothing for a simulator with a view of its own."""
+    camera: str = ""
+    """The one in use."""
 
 
 class Frame(NamedTuple):
@@ -235,6 +288,8 @@ class Frame(NamedTuple):
     """True if the episode is over at ``latest``."""
     data: StepData | None = None
     """Only while the steps are measured. None before the first step."""
+    lanes: tuple[RolloutStep, ...] = ()
+    """Where each of the compared agents is; their pictures stand next to each other."""
 
 
 class Captured(NamedTuple):

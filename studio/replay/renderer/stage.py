@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.measurement import EpisodeLog
+from studio.replay.renderer.protocol import MoveCamera
 from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.config.consent import Consent
@@ -27,6 +29,10 @@ _EARLY = 0.1
 _MAX_GAP_S = 0.1
 _UNPACED_GAP_S = 1 / 30
 _MAX_DEBT_S = 0.5
+
+
+Variation = Callable[[float, int], Callable[[Floats], Floats]]
+"""Returns the policy of an episode, for its steps per second and its reset seed."""
 
 
 class LoadedAgent:
@@ -48,9 +54,18 @@ class LoadedAgent:
 
 
 class Episode:
-    """A noise-free episode, the same as in an evaluation with this seed."""
+    """An episode, noise-free unless it is varied: the same as in an evaluation with this seed."""
 
-    def __init__(self, agent: LoadedAgent, seed: int, index: int, *, draws: bool = True) -> None:
+    def __init__(
+        self,
+        agent: LoadedAgent,
+        seed: int,
+        index: int,
+        *,
+        draws: bool = True,
+        vary: Variation | None = None,
+        camera: Camera | None = None,
+    ) -> None:
         """Create a new environment and reset it.
 
         Args:
@@ -58,11 +73,15 @@ class Episode:
             seed: The seed of all episodes.
             index: Number of the episode, from 0.
             draws: False for an environment that cannot render.
+            vary: Changes its actions.
+            camera: From where it is drawn.
 
         Raises:
             RequestError: the environment cannot be created, or has other dimensions.
         """
         self.index, self._draws = index, draws
+        self._camera = camera or Camera()
+        self.lanes: tuple[RolloutStep, ...] = ()
         self.moment = RolloutStep(0, 0.0, 0.0, False, False)
         self._env_id = agent.env_id
         self._picture: NDArray[np.uint8] | None = None
@@ -73,7 +92,8 @@ class Episode:
         except RequestError:
             self.close()
             raise
-        self.log = EpisodeLog(agent.policy, agent.header.env.obs_dim)
+        policy = agent.policy if vary is None else vary(self.fps, reset_seed)
+        self.log = EpisodeLog(policy, agent.header.env.obs_dim)
         self._moments = rollout(self._env, self.log, reset_seed)
 
     @property
@@ -98,7 +118,7 @@ class Episode:
             return np.zeros((1, 1, 3), np.uint8)
         if self._picture is None:
             try:
-                rendered = self._env.render()
+                rendered = self._camera.draw(self._env)
             except Exception as problem:
                 # A missing driver or library may raise anything.
                 lines = str(problem).strip().splitlines() or [type(problem).__name__]
@@ -107,6 +127,18 @@ class Episode:
                 ) from problem
             self._picture = rgb_frame(rendered, self._env_id)
         return self._picture
+
+    def cameras(self) -> tuple[tuple[str, ...], str]:
+        """Return the cameras to choose from, and the one in use; known once it has been drawn."""
+        return self._camera.names(self._env), self._camera.chosen(self._env)
+
+    def move_camera(self, wanted: MoveCamera) -> None:
+        """Move the camera."""
+        self._camera.move(self._env, wanted)
+
+    def redraw(self) -> None:
+        """Draw the current step again when it is asked for: the camera is another."""
+        self._picture = None
 
     def close(self) -> None:
         """Close the environment."""

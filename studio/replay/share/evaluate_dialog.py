@@ -1,11 +1,13 @@
 """The dialog that measures an agent in noise-free episodes."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from studio.formatting import format_number, format_return, format_share
 from studio.replay.share.task_dialog import TaskDialog
 
 _LARGEST_SEED = 2**31 - 1
@@ -50,18 +52,22 @@ class EvaluateDialog(TaskDialog):
         options = ["--episodes", str(self.episodes.entered()), "--seed", str(self.seed.entered())]
         return ["eval", *options, "--json", "--", str(self._agent)], None
 
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show the statistics, a histogram, and the returns in their order."""
         numbers = found["returns"]
         assert isinstance(numbers, list)
         returns = np.array(numbers, np.float64)
         success = found["success"]
-        reached = "" if success is None else f" {success:.0%} reach {found['reward_threshold']:g}."
+        reached = ""
+        if success is not None:
+            threshold = format_number(found["reward_threshold"])
+            reached = f" {format_share(success)} reach {threshold}."
+        lowest, highest = format_return(returns.min()), format_return(returns.max())
         self.job.show_status(
-            f"Return {found['mean']:.2f} ± {found['std']:.2f} over {len(returns)} episodes,"
-            f" lowest {returns.min():.2f}, highest {returns.max():.2f}.{reached}"
+            f"Return {format_return(found['mean'], found['std'])} over {len(returns)} episodes,"
+            f" lowest {lowest}, highest {highest}.{reached}"
         )
-        self.returns.setPlainText("  ".join(f"{value:.2f}" for value in returns))
+        self.returns.setPlainText("  ".join(format_return(value) for value in returns))
         self._draw(returns)
         for part in (self.histogram, self.returns):
             part.show()

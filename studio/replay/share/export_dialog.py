@@ -1,6 +1,7 @@
 """The dialog that writes an agent in one of the formats of the exporter registry."""
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
@@ -51,6 +52,6 @@ class ExportDialog(TaskDialog):
         unfinished = partial_path(target) if exporter.makes_env else None
         return ["export", *options, "--", str(self._agent)], unfinished
 
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
         self.job.show_status(f"Written to {found['file']}.")

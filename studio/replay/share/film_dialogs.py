@@ -1,11 +1,13 @@
 """The dialogs that film an agent, and a run from its first checkpoint to its last."""
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidget
 
+from studio.formatting import format_count
 from studio.replay.share.task_dialog import TaskDialog
 from td3core.exporters.film.files import partial_path
 
@@ -40,9 +42,9 @@ class _FilmDialog(TaskDialog):
         self.open_button.setEnabled(False)
         return path
 
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        length = f"{found['duration_s']:.1f} s, {found['frames']:,} frames"
+        length = f"{found['duration_s']:.1f} s, {format_count(found['frames'])} frames"
         size = f"{found['width']}×{found['height']}"
         self.job.show_status(f"{self._target.name}: {length}, {size} pixels.")
         self.open_button.setEnabled(True)
@@ -66,6 +68,8 @@ class AgentFilmDialog(_FilmDialog):
         tip = "In percent of the environment's own speed"
         low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
         self.speed = self.add_number("Speed in %", low, high, round(100 * self._speed), tip)
+        tip = "Return, values, actions and observations below the picture"
+        self.instruments = self.add_choice("With instruments", tip)
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
@@ -75,6 +79,7 @@ class AgentFilmDialog(_FilmDialog):
         options = [
             *("--video", str(target), "--episodes", str(self.episodes.entered())),
             *("--seed", str(self.seed.entered()), "--speed", str(self.speed.entered() / 100)),
+            *(("--instruments",) if self.instruments.isChecked() else ()),
         ]
         words = ["replay", *options, "--force", "--json", "--", str(self._agent)]
         return words, partial_path(target)

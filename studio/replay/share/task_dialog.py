@@ -2,10 +2,12 @@
 
 from abc import abstractmethod
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -90,6 +92,15 @@ class TaskDialog(QDialog):
         self.form.addRow(label, box)
         return box
 
+    def add_choice(self, label: str, tip: str) -> QCheckBox:
+        """Add something that can be switched on."""
+        box = QCheckBox(label)
+        box.setObjectName(f"{self._name}_{label.split()[-1].lower()}_check")
+        box.setAccessibleName(label)
+        box.setToolTip(tip)
+        self.form.addRow(box)
+        return box
+
     @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command, and the file it leaves unfinished; None to start nothing.
@@ -99,7 +110,7 @@ class TaskDialog(QDialog):
         """
 
     @abstractmethod
-    def show_answer(self, found: dict[str, object]) -> None:
+    def show_answer(self, found: dict[str, Any]) -> None:
         """Show what the command printed."""
 
     def grow(self) -> None:
@@ -126,8 +137,9 @@ class TaskDialog(QDialog):
     def _on_busy(self, busy: bool) -> None:
         self.start_button.setEnabled(not busy)
         self.cancel_button.setEnabled(busy)
-        for box in self.findChildren(WholeNumberBox):
-            box.setEnabled(not busy)
+        for kind in (WholeNumberBox, QCheckBox):
+            for box in self.findChildren(kind):
+                box.setEnabled(not busy)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """End the command with the dialog."""

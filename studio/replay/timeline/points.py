@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from studio.formatting import format_count, format_return
+
 
 class Mark(StrEnum):
     """What is special about a checkpoint."""
@@ -29,9 +31,9 @@ class TimelinePoint:
     @property
     def text(self) -> str:
         """The agent in words."""
-        parts = [f"Step {self.env_steps:,}"]
+        parts = [f"Step {format_count(self.env_steps)}"]
         if self.mean_return is not None:
-            parts.append(f"return {self.mean_return:.1f}")
+            parts.append(f"return {format_return(self.mean_return)}")
         parts += [mark.value for mark in Mark if mark in self.marks]
         return ", ".join(parts)
 

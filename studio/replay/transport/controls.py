@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_value
 from studio.replay.player import SPEEDS, UNPACED
 from studio.replay.renderer_client import Picture
 from studio.replay.transport.scrub_bar import ScrubBar
@@ -167,7 +168,7 @@ def _make_speed_combo(speed: float) -> QComboBox:
     tip = "Relative to the environment's own speed; Max takes step after step without waiting"
     describe(box, "replay_speed_combo", "Speed", tip)
     for factor in SPEEDS:
-        box.addItem("Max" if factor == UNPACED else f"{factor:g}×", factor)
+        box.addItem("Max" if factor == UNPACED else f"{format_value(factor)}×", factor)
     box.setCurrentIndex(SPEEDS.index(speed))
     box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     box.setMinimumWidth(52)

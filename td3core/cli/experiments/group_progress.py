@@ -1,57 +1,41 @@
 """Shows a group on a terminal: a line for each run, a table at the end."""
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, TaskID, TextColumn
 from rich.table import Column, Table
 
+from td3core.cli.progress import BarReporter
 from td3core.cli.terminal import printable
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
 from td3core.protocol.events import Evaluated, Event, Warned
 
 
-class GroupProgress:
+class GroupProgress(BarReporter):
     """A listener for a :class:`~td3core.experiments.groups.conductor.Conductor`."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._bars = Progress(
+        super().__init__(
+            console,
             TextColumn("seed {task.fields[seed]:<6}"),
             TextColumn("{task.fields[state]:<11}"),
             BarColumn(bar_width=24),
             TextColumn("{task.completed:>9,.0f} of {task.total:,.0f}"),
             TextColumn("{task.fields[speed]:>6.0f} steps/s"),
             TextColumn("return {task.fields[last]:>8} best {task.fields[best]:>8}"),
-            console=console,
-            transient=True,
-            # A log file cannot show moving bars.
-            disable=not console.is_terminal,
         )
         self._tasks: dict[int, TaskID] = {}
         self._states: dict[int, SeedState] = {}
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
 
     def report(self, status: SeedStatus, event: Event | None) -> None:
         """Show where a run stands now."""
         seed = status.seed
         if seed not in self._tasks:
-            self._tasks[seed] = self._bars.add_task("", **_fields(status))
-        self._bars.update(
+            self._tasks[seed] = self._bar.add_task("", **_fields(status))
+        self._bar.update(
             self._tasks[seed],
             completed=status.env_steps,
             total=max(status.steps, 1),

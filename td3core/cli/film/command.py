@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from td3core.cli.agents import Seed, environment_of
+from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
-from td3core.cli.paths import find_run, require_writable_name, runs_folder
+from td3core.cli.paths import find_run, runs_folder
 from td3core.cli.terminal import Answer, console, print_result
 from td3core.errors import RequestError
 
@@ -52,12 +52,9 @@ def film(
 ) -> Answer:
     """Film how an agent grew: an episode of each checkpoint of a run, in order."""
     from td3core.checkpoint import load
-    from td3core.exporters.film.files import require_film_suffix
     from td3core.exporters.film.growth import FilmSettings, record_growth
 
-    require_writable_name(out, overwrite=force)
-    require_film_suffix(out)
-    out = out.absolute()
+    out = film_file(out, overwrite=force)
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)

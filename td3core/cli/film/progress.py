@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+
+from td3core.cli.progress import BarReporter
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import FilmProgress
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _INTERVAL_S = 0.5
 
 
-class FilmReporter:
+class FilmReporter(BarReporter):
     """A ``report`` for :func:`td3core.exporters.film.growth.record_growth`."""
 
     def __init__(
@@ -32,25 +33,12 @@ class FilmReporter:
             most_steps: Steps of an episode at most; None if that is not known.
             now: The clock, in seconds.
         """
-        self._console, self._episodes, self._most = console, episodes, most_steps
-        self._now, self._due = now, 0.0
-        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-        self._bar = Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
+        super().__init__(
+            console, TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         )
+        self._episodes, self._most = episodes, most_steps
+        self._now, self._due = now, 0.0
         self._task = self._bar.add_task("starting", total=1.0)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
     def __call__(self, progress: "FilmProgress") -> None:
         """Show how far the film is."""

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.system.files import make_folder, sync_folder, write_atomically
@@ -86,6 +86,16 @@ class Group:
             if run.group == self.name and run.config.seed not in found:
                 found[run.config.seed] = summarise(run)
         return {seed: found[seed] for seed in self.seeds if seed in found}
+
+    def is_training(self) -> bool:
+        """Return whether a process trains it, or is about to."""
+        if not (self.path / "lock").is_file():
+            return False
+        try:
+            with self.locked():
+                return False
+        except RequestError:
+            return True
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -169,7 +179,9 @@ def open_group(path: Path) -> Group:
         *(ValueError, OverflowError, RecursionError),
     ) as problem:
         raise RequestError(
-            "{file}/group.json cannot be read: {reason}", file=path.name, reason=brief(problem)
+            "{file}/group.json cannot be read: {reason}.",
+            file=path.name,
+            reason=file_reason(problem),
         ) from problem
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError, unknown_name
+from td3core.errors import RequestError, file_reason, unknown_name
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
-from td3core.system.regular_files import glob, read_text
+from td3core.system.regular_files import glob, read_text, require_own
 
 SWEEPS = "sweeps"
 _FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
@@ -121,7 +121,9 @@ class SweepFolder:
             return read_text(self.path / _FILE)
         except (OSError, UnicodeDecodeError) as problem:
             raise RequestError(
-                "{path} cannot be read: {reason}.", path=str(self.path / _FILE), reason=problem
+                "{path} cannot be read: {reason}.",
+                path=str(self.path / _FILE),
+                reason=file_reason(problem),
             ) from problem
 
     def begin(self, text: str, spec: SweepSpec) -> None:
@@ -139,6 +141,7 @@ class SweepFolder:
                 name=self.name,
             )
         try:
+            require_own(self.log_dir, folder=True)
             make_folder(self.log_dir)
             write_atomically(self.path / _FILE, text.encode())
         except OSError as problem:

@@ -8,7 +8,7 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,14 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
+from td3core.system.regular_files import require_own
 
 _MEDIAN_AFTER_TRIALS = 4
 _ASHA_KEEPS_ONE_IN = 3
@@ -35,6 +37,11 @@ _PATIENCE_S = 30
 _IMPORTANCE_AFTER_TRIALS = 4
 _REASON, _CLOSING = "reason", "pruned_at"
 _STUDY = "sweep"
+_DAMAGE = (
+    *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
+    *(LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, StopIteration),
+)
+"""What comes of values in the file that the program has not written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +79,13 @@ class SweepStudy:
         Raises:
             RequestError: the file is damaged, or cannot be written.
         """
-        self._spec = spec
+        self._spec, self._file = spec, file
         self._distributions = {name: _distribution(each) for name, each in spec.space.items()}
         optuna.logging.set_verbosity(optuna.logging.CRITICAL)
         logging.getLogger("alembic").setLevel(logging.ERROR)
         url = URL.create("sqlite", database=str(file)).render_as_string(hide_password=False)
-        with self._reading(file):
+        with self._reading():
+            require_own(file)
             self._storage = optuna.storages.RDBStorage(
                 url, engine_kwargs={"connect_args": {"timeout": _PATIENCE_S}}
             )
@@ -89,16 +97,16 @@ class SweepStudy:
                 pruner=_pruner(spec),
             )
 
-    @staticmethod
     @contextmanager
-    def _reading(file: Path) -> Iterator[None]:
+    def _reading(self) -> Iterator[None]:
+        """Refuse a file that is damaged, in whatever way Optuna notices it."""
         try:
             with _quietly():
                 yield
-        except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as problem:
+        except _DAMAGE as problem:
             cause = getattr(problem, "orig", None) or problem
             raise RequestError(
-                "{file} cannot be used: {reason}.", file=str(file), reason=brief(cause).rstrip(".")
+                "{file} cannot be used: {reason}.", file=str(self._file), reason=file_reason(cause)
             ) from problem
 
     def __enter__(self) -> "SweepStudy":
@@ -118,7 +126,7 @@ class SweepStudy:
         if len(complete) < _IMPORTANCE_AFTER_TRIALS:
             return {}
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-        with _quietly():
+        with self._reading():
             found = optuna.importance.get_param_importances(self._study, evaluator=evaluator)
         return {name: float(share) for name, share in found.items() if math.isfinite(share)}
 
@@ -126,7 +134,8 @@ class SweepStudy:
 
     def trials(self) -> list[TrialRecord]:
         """Return all trials by number."""
-        return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
+        with self._reading():
+            return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
 
     def ask(self) -> TrialRecord | None:
         """Begin the next trial; None if a grid has no point left."""
@@ -176,7 +185,8 @@ class SweepStudy:
 
     def seconds_used(self) -> float:
         """Return the time that earlier parts of the sweep have taken."""
-        return float(self._study.user_attrs.get("seconds", 0.0))
+        with self._reading():
+            return float(self._study.user_attrs.get("seconds", 0.0))
 
     def use_seconds(self, seconds: float) -> None:
         """Put on record how long the sweep has taken so far."""
@@ -202,7 +212,7 @@ class SweepStudy:
         CMA-ES and the grid keep their state in the study, TPE and random sampling have none.
         """
         self._study.sampler = _sampler(self._spec, number)
-        with _quietly():
+        with self._reading():
             yield
 
     def _record(self, found: FrozenTrial) -> TrialRecord:
@@ -270,12 +280,43 @@ def _sampler(spec: SweepSpec, number: int) -> optuna.samplers.BaseSampler:
     if spec.sampler == "random":
         return optuna.samplers.RandomSampler(seed=own)
     if spec.sampler == "cmaes":
+        _require_known_sampler()
         others = optuna.samplers.RandomSampler(seed=own)
-        return optuna.samplers.CmaEsSampler(
-            seed=own, independent_sampler=others, warn_independent_sampling=False
-        )
+        return _CmaEsSampler(seed=own, independent_sampler=others, warn_independent_sampling=False)
     # With several jobs, trials under way count as bad, so that others look elsewhere.
     return optuna.samplers.TPESampler(seed=own, n_startup_trials=8, constant_liar=spec.jobs != 1)
+
+
+class _CmaEsSampler(optuna.samplers.CmaEsSampler):
+    """CMA-ES whose state is computed from the trials each time.
+
+    Optuna's own keeps it pickled in the study's file and unpickles it, which executes whatever
+    somebody else has put there.
+    """
+
+    _complete: Sequence[FrozenTrial] = ()
+
+    def _restore_optimizer(self, completed_trials: Sequence[FrozenTrial], *_: Any) -> None:
+        self._complete = completed_trials
+
+    def _init_optimizer(self, trans: Any, direction: StudyDirection, *rest: Any) -> Any:
+        """Return the optimizer after all its generations that are complete."""
+        optimizer = super()._init_optimizer(trans, direction, *rest)
+        size = optimizer.population_size
+        while True:
+            members = self._get_solution_trials([*self._complete], optimizer.generation)[:size]
+            if len(members) < size:
+                return optimizer
+            # It minimises; the study maximises.
+            optimizer.tell([(trans.transform(t.params), -float(t.value or 0)) for t in members])
+
+
+def _require_known_sampler() -> None:
+    """Refuse a version of Optuna whose sampler would restore its state by another method."""
+    if not hasattr(optuna.samplers.CmaEsSampler, "_restore_optimizer"):
+        raise RequestError(
+            "sampler cmaes does not work with Optuna {version}.", version=optuna.__version__
+        )
 
 
 def _pruner(spec: SweepSpec) -> optuna.pruners.BasePruner:

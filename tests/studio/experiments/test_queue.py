@@ -122,6 +122,7 @@ def test_a_closed_queue_starts_nothing_and_keeps_everything(qtbot, open_queue, r
         '{"schema": 1, "runs": [{}]}',
         '{"schema": 1, "runs": 7}',
         '{"schema": 1, "runs": [{"config": {"env": "E"}, "tunables": {}, "seeds": "1,1"}]}',
+        '{"schema": 1, "runs": [{"config": {"env": "E"}, "tunables": {}, "seeds": 5}]}',
         "[" * 100_000,
     ],
 )

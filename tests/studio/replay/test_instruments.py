@@ -213,7 +213,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     player.frame_ready.emit(back)
     row = back.moment.step - 1
     assert reward.chart.content.cursor == back.moment.step
-    assert reward.chart.content.readings[1] == f"{expected['reward'][row]:.3f}"
+    assert reward.chart.content.readings[1] == f"{expected['reward'][row]:.4g}"
     np.testing.assert_allclose(actions.bars.values, expected["action"][row], **close)
     sweep.dimension.setValue(2)
     at = pytest.approx(expected["action"][row][1], abs=1e-4)

@@ -115,7 +115,7 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
         "best  250k  268.0",
         "last  250k  268.0",
         "Bundled",
-        "BipedalWalker-v3 · return 268",
+        "BipedalWalker-v3 · return 268.0",
     ]
     qtbot.waitUntil(lambda: texts(panel.model)[1:] == rows)
     assert texts(panel.model)[0].startswith("This run  ·  ")

@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import av
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit
@@ -88,6 +91,23 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     assert growth.toolTip() == "This agent belongs to no run"
 
 
+def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
+    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = dict[bool, NDArray[np.uint8]]()
+    dialog = opened(shown, "film", AgentFilmDialog)
+    for instruments in (False, True):
+        answer_with(monkeypatch, tmp_path / f"{instruments}.mp4")
+        dialog.instruments.setChecked(instruments)
+        told = answer(qtbot, dialog)
+        assert told["lengths"] == [200]
+        with av.open(str(tmp_path / f"{instruments}.mp4")) as film:
+            frames[instruments] = [f.to_ndarray(format="rgb24") for f in film.decode(video=0)][99]
+    assert (frames[False].shape, frames[True].shape) == ((500, 500, 3), (794, 560, 3))
+    scaled = Image.fromarray(frames[False]).resize((560, 560), Image.Resampling.BILINEAR)
+    assert np.abs(np.asarray(scaled).astype(int) - frames[True][:560]).mean() < 2
+
+
 def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
     qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,12 +136,12 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     told = json.loads(capsys.readouterr().out)
     returns = told["returns"]
     assert status(dialog) == (
-        f"Return {told['mean']:.2f} ± {told['std']:.2f} over 3 episodes,"
-        f" lowest {min(returns):.2f}, highest {max(returns):.2f}."
+        f"Return {told['mean']:,.1f} ± {told['std']:,.1f} over 3 episodes,"
+        f" lowest {min(returns):,.1f}, highest {max(returns):,.1f}."
     )
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
-    assert text.toPlainText().split() == [f"{value:.2f}" for value in returns]
+    assert text.toPlainText().split() == [f"{value:,.1f}" for value in returns]
     (bars,) = dialog.histogram.getPlotItem().items
     assert sum(bars.opts["height"]) == 3
 

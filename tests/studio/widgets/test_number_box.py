@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
+from studio.formatting import format_setting
 from studio.widgets.number_box import NumberBox, WholeNumberBox
 from studio.widgets.number_text import read_number
 from studio.widgets.setting_fields import make_field
@@ -167,3 +168,16 @@ def test_any_text_is_a_number_or_refused_with_a_reason(text, whole):
     else:
         reason = "a number" if value == value else "nan"
     assert reason in ("a number", "not a number", "not a whole number")
+
+
+def test_a_limit_that_limits_nothing_reads_as_off(qtbot) -> None:
+    box = NumberBox(spec(RunConfig, "reward_floor"), whole=False)
+    qtbot.addWidget(box)
+    box.setValue(-1e9)
+    assert box.text() == "off"
+    for typed, value in (("-5", -5.0), ("OFF", -1e9), ("-1e6", -1e6)):
+        box.lineEdit().setText(typed)
+        box.interpretText()
+        assert box.entered() == value
+    assert format_setting(spec(RunConfig, "reward_floor"), -1e9) == "off"
+    assert format_setting(spec(RunConfig, "eval_interval"), 0) == "never"

@@ -20,11 +20,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import about_steps
 from studio.plots.axis import ShortAxis
-from studio.run_browser.columns import Column, about_steps, started
+from studio.run_browser.columns import Column, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
-from studio.run_browser.scanner import RunRow
-from studio.run_browser.tree_model import DETAIL
+from studio.run_browser.rows import RunRow
+from studio.run_browser.tree_model import LINES
 from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
@@ -234,7 +235,7 @@ def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
         item.text(0): item.text(2)
         for item in map(dialog.tree.topLevelItem, range(dialog.tree.topLevelItemCount()))
     }
-    assert (cells["Reward floor"], cells["Discount"]) == ("-1e+09", "0.99")
+    assert (cells["Reward floor"], cells["Discount"]) == ("off", "0.99")
 
 
 @pytest.mark.parametrize("name", ["seed_spin", "spin_tau", "replay_seed_spin"])
@@ -288,11 +289,11 @@ def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_
     make_run(runs_dir, seed=5, first=500, parent=("gone", 500))
     read_again(qtbot, browser)
     cells = [browser.proxy.index(number, Column.RUN) for number in range(3)]
-    assert {cell.data(DETAIL) for cell in cells} == {
-        "seed 5 · TD3 · from 500",
-        "seed 3 · DDPG",
-        "Pendulum-v1 · seed 4 · TD3",
-    }
+    found = sorted(cell.data(LINES) for cell in cells)
+    assert [lines[0][:14] for lines in found] == ["W" * 14, "seed 3 · DDPG ", "seed 5 · TD3 ·"]
+    assert found[0][1].startswith("seed 4 · TD3")
+    assert found[2][0].endswith("from 500")
+    assert found[2][1] == "Pendulum-v1"
     browser.search.setText("ddpg seed 3")
     assert browser.findChild(QLabel, "runs_count").text() == "1 of 3 runs"
 
@@ -306,7 +307,9 @@ def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_d
     metrics = browser.view.fontMetrics()
     for cell in (top, browser.proxy.index(0, Column.RUN, top)):
         room = browser.view.visualRect(cell).width() - 14
-        name, detail = cell.data(Qt.ItemDataRole.DisplayRole), cell.data(DETAIL)
+        lines = cell.data(LINES)
+        detail = next(line for line in lines if "seed 1" in line)
+        name = next(line for line in lines if line != detail)
         until_seed = detail[: detail.index("seed 1") + len("seed 12")]
         for shown in (name, until_seed):
             assert metrics.horizontalAdvance(f"{shown} …") <= room, shown

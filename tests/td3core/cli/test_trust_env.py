@@ -14,6 +14,8 @@ import pytest
 from td3core.cli import app, consent, doctor
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
+from td3core.experiments.groups.group import create_group
+from td3core.runs.directory import RunDirectory
 from tests.support.stranger import Stranger
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish
@@ -208,6 +210,35 @@ def test_a_presets_arguments_are_named_by_a_file(
 def test_another_runs_journal_names_no_code(stranger: Stranger, run: Path, runs_dir: Path) -> None:
     options = ["--steps", "30", "--no-eval", "--runs-dir", str(runs_dir), *small()]
     assert app.main(["train", "Pendulum-v1", "--journal", str(run), *options]) == 0
+    assert stranger.imported == set()
+
+
+def test_a_sweep_of_a_stranger_imports_nothing(
+    stranger: Stranger, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write(NAME)
+    file, arguments = tmp_path / "s.toml", json.dumps({"env_id": ENV})
+    file.write_text(
+        "environment = 'GymV26Environment-v0'\nsteps = 30000\n"
+        f"[settings]\nenv_args = '{arguments}'\n[space]\ntau = {{low = 0.0, high = 1.0}}\n"
+    )
+    assert app.main(["sweep", str(file), "--runs-dir", str(runs_dir)]) == 2
+    # As one that had been started.
+    folder = runs_dir / "sweeps" / "s"
+    folder.mkdir(parents=True)
+    file.rename(folder / "sweep.toml")
+    assert app.main(["sweep", "resume", "s", "--runs-dir", str(runs_dir)]) == 2
+    assert capsys.readouterr().err.count("--trust-env") == 2
+    assert stranger.imported == set()
+
+
+def test_a_group_of_a_stranger_imports_nothing(
+    stranger: Stranger, run: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = RunDirectory.open(run)
+    group = create_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
+    assert app.main(["resume", group.name, "--runs-dir", str(runs_dir)]) == 2
+    assert "--trust-env" in capsys.readouterr().err
     assert stranger.imported == set()
 
 

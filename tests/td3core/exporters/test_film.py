@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
+from td3core.evaluation.evaluate import evaluate
 from td3core.exporters.film import writer
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.growth import (
@@ -23,7 +24,10 @@ from td3core.exporters.film.growth import (
     scenes_of_files,
     scenes_of_run,
 )
+from td3core.exporters.film.instruments import InstrumentCanvas
+from td3core.exporters.film.numbers import play
 from td3core.exporters.film.writer import FilmWriter
+from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory
 from tests.td3core.helpers import finish, write_checkpoint
 
@@ -221,3 +225,28 @@ def test_a_film_shows_one_environment(
     folders = [str(ten), str(ten), "--out", str(tmp_path / "a.mp4")]
     assert app.main(["film", *folders]) == 2
     assert "give one run, or several checkpoints" in capsys.readouterr().err
+
+
+def test_the_numbers_of_a_film_are_those_of_the_episode_that_an_evaluation_measures(
+    ten: Path,
+) -> None:
+    source = checkpoint.load(RunDirectory.open(ten).last)
+    gamma = source.header.tunables.gamma
+    seed = episode_seed(5, Purpose.EVALUATION, 0)
+    numbers = play(source, source.header.config.choice, seed)
+    measured = evaluate(source.policy(), PENDULUM, episodes=1, seed=5)
+    critic = source.critic()
+    assert measured is not None
+    assert critic is not None
+    assert numbers.min_q is not None
+    assert numbers.total[-1] == measured.returns[0]
+    powers = gamma ** np.arange(len(numbers.reward) - 7)
+    assert numbers.obtained[7] == pytest.approx(float(powers @ numbers.reward[7:]))
+    expected = critic(numbers.obs[7], numbers.action[7]).min()
+    assert numbers.min_q[7] == pytest.approx(expected, abs=1e-5)
+    picture = np.full((40, 60, 3), 200, np.uint8)
+    canvas = InstrumentCanvas(picture, numbers)
+    early, late = canvas.compose(picture, 1), canvas.compose(picture, 150)
+    assert early.shape == late.shape == (372 + 234, 560, 3)
+    assert (early[:372] == 200).all()
+    assert (early != late).any()

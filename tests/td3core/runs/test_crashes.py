@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from td3core.protocol.events import Ended
 from tests.benchmarks.crashes import Aim, crashes
 from tests.benchmarks.resume_equality import BOTH, equality
-from tests.support.damage import Cases, make_run
+from tests.support.damage_cases import Cases, make_run
 from tests.support.lives import differences
 from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import go_on, go_on_well, stop_at

@@ -1,0 +1,141 @@
+"""Opens and closes the comparison of agents."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSize, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.compare.dialog import CompareDialog
+from studio.replay.compare.view import CompareView
+from studio.replay.player import Player
+from studio.replay.renderer.protocol import Entrant, Loaded
+from studio.replay.renderer_client import Picture
+from studio.replay.timeline.strip import Timeline
+
+_TIP = "Play two to four agents side by side"
+_NO_AGENT = "Choose an agent first"
+
+
+class Comparison(QObject):
+    """Lets the player play several agents, and shows them; the player owns which."""
+
+    changed = Signal(bool)
+    """Several agents are on show now, or one again."""
+    closed = Signal(Path)
+    """The user wants to see this agent alone."""
+
+    def __init__(
+        self,
+        player: Player,
+        model: CheckpointModel,
+        timeline: Timeline,
+        before_loading: Callable[[], None],
+        parent: QWidget,
+    ) -> None:
+        """Compare agents of list and timeline; ``before_loading`` is called before any loads."""
+        super().__init__(parent)
+        self._player, self._model, self._timeline = player, model, timeline
+        self._widget = parent
+        self._before_loading = before_loading
+        self._dialog: CompareDialog | None = None
+        self.on_show = False
+        """True while several agents are on show."""
+        self.view = CompareView()
+        self.view.hide()
+        self.action = QAction("Compare agents…", self)
+        self.action.setObjectName("compare_action")
+        self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
+        self.action.setToolTip(_TIP)
+        self.action.triggered.connect(self.choose)
+        # Also there, so that the keys work while the menu is closed.
+        parent.addAction(self.action)
+        player.loaded.connect(self._on_loaded)
+        player.frame_ready.connect(self._on_picture)
+        player.state_changed.connect(self._on_state)
+        self.view.tile_settled.connect(self._fit)
+        self.view.close_button.clicked.connect(self.close)
+        self.view.change_button.clicked.connect(self.choose)
+        self.view.push_button.clicked.connect(player.push)
+        self._on_state()
+
+    @property
+    def active(self) -> bool:
+        """True if several agents are on show, or being loaded."""
+        return bool(self._player.entrants)
+
+    @property
+    def can_push(self) -> bool:
+        """True if one of the agents on show is pushed."""
+        return self.on_show and self.view.push_button.isVisible()
+
+    @Slot()
+    def choose(self) -> None:
+        """Ask which agents to compare, first with the one on show."""
+        self.choose_with(None)
+
+    def choose_with(self, other: Path | None) -> None:
+        """Ask which agents to compare; ``other`` is ticked, too."""
+        agent = self._player.agent
+        if agent is None:
+            return
+        if self._dialog is not None:
+            self._dialog.close()
+        entrants = list(self._player.entrants) or [Entrant(agent.path)]
+        if other is not None and all(each.path != other for each in entrants):
+            entrants.append(Entrant(other))
+        dialog = CompareDialog(
+            self._model, self._timeline.points, agent.env_id, entrants, self._widget.window()
+        )
+        dialog.chosen.connect(self.compare)
+        dialog.destroyed.connect(self._forget_dialog)
+        self._dialog = dialog
+        dialog.open()
+
+    @Slot(object)
+    def compare(self, entrants: list[Entrant]) -> None:
+        """Load agents and show them side by side."""
+        self._before_loading()
+        self._player.compare(entrants)
+
+    @Slot()
+    def close(self) -> None:
+        """Show the first agent alone."""
+        entrants = self._player.entrants
+        if entrants:
+            self.closed.emit(entrants[0].path)
+
+    @Slot()
+    def _forget_dialog(self) -> None:
+        self._dialog = None
+
+    @Slot(object)
+    def _on_loaded(self, loaded: Loaded) -> None:
+        if loaded.lanes:
+            self.view.show_agents(loaded)
+        self._show(bool(loaded.lanes))
+
+    @Slot(object)
+    def _on_picture(self, picture: Picture) -> None:
+        if self.on_show:
+            self.view.show_picture(picture)
+
+    @Slot()
+    def _on_state(self) -> None:
+        agent = self._player.agent
+        self.action.setEnabled(agent is not None)
+        self.action.setToolTip(_NO_AGENT if agent is None else _TIP)
+        if agent is None:
+            self._show(False)
+
+    def _show(self, on_show: bool) -> None:
+        if on_show is not self.on_show:
+            self.on_show = on_show
+            self.changed.emit(on_show)
+
+    @Slot(QSize)
+    def _fit(self, size: QSize) -> None:
+        if self.on_show:
+            self._player.fit(size)

@@ -1,0 +1,268 @@
+"""The dialog that chooses which agents to compare."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.renderer.protocol import Entrant
+from studio.replay.timeline.points import TimelinePoint
+from studio.widgets.controls import describe, make_label, make_row
+from studio.widgets.labels import plain_label, plain_tip
+from td3core.checkpoint import SUFFIX, Header
+from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
+
+FEWEST, MOST = 2, 4
+_PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
+_BOXES = (
+    "QListView::indicator:unchecked { width: 12px; height: 12px; border-radius: 3px;"
+    " border: 1px solid palette(placeholder-text); }"
+)
+"""Fusion's empty boxes cannot be seen in a dark list."""
+_HIDDEN = Qt.ItemDataRole.UserRole + 1
+_ABOUT = "They play the same episodes in step. The instruments show the first one."
+_VARIANTS = (
+    (Variant.NOISE, "noise", "The first agent with its exploration noise"),
+    (
+        Variant.PUSH,
+        "push",
+        f"The first agent after a push: {PUSH_S:g} s of strong noise, {PUSH_AT_S:g} s after its"
+        " start",
+    ),
+)
+
+
+class _Row(NamedTuple):
+    path: Path | None
+    text: str
+
+
+class CompareDialog(QDialog):
+    """Lists the agents of one environment; emits those that are ticked."""
+
+    chosen = Signal(object)
+    """Carries a list of :class:`~studio.replay.renderer.protocol.Entrant`."""
+
+    def __init__(
+        self,
+        model: CheckpointModel,
+        points: Sequence[TimelinePoint],
+        env_id: str,
+        entrants: Sequence[Entrant],
+        parent: QWidget,
+    ) -> None:
+        """Offer the agents of a list.
+
+        Args:
+            model: The list.
+            points: The timeline, which may have agents that are not in the list.
+            env_id: Only agents of this environment can be ticked.
+            entrants: Those that are ticked first.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.setObjectName("compare_dialog")
+        self.setWindowTitle("Compare agents")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._model, self._env_id = model, env_id
+        self._ticked = [each.path for each in entrants if each.variant is Variant.PLAIN]
+        """In the order in which they were ticked, which is that of the pictures."""
+        self.agents = QListWidget()
+        tip = "Space ticks an agent"
+        describe(self.agents, "compare_agents", f"Agents of {env_id}", tip)
+        self.agents.setUniformItemSizes(True)
+        self.agents.setSpacing(1)
+        self.agents.setStyleSheet(_BOXES)
+        self.variants = {
+            variant: self._make_variant(name, text, any(e.variant is variant for e in entrants))
+            for variant, name, text in _VARIANTS
+        }
+        self.note = make_label("compare_note", muted=True)
+        self._make_buttons()
+        self._lay_out()
+        listed = self._listed()
+        for row in [*_only_on_timeline(points, listed), *listed]:
+            self._add(row)
+        missing = [path for path in self._ticked if self._item(path) is None]
+        self._add_files(missing)
+        self._show_rows()
+        self.agents.itemChanged.connect(self._on_ticked)
+        model.headers.known.connect(self._on_header)
+        self._show_count()
+
+    def _make_variant(self, name: str, text: str, on: bool) -> QCheckBox:
+        box = QCheckBox(text)
+        describe(box, f"compare_{name}_check", text, "")
+        box.setChecked(on)
+        box.toggled.connect(self._show_count)
+        return box
+
+    def _make_buttons(self) -> None:
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.compare_button = QPushButton("Compare")
+        self.compare_button.setObjectName("compare_start_button")
+        self.compare_button.setDefault(True)
+        self.buttons.addButton(self.compare_button, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.files_button = QPushButton("Add files…")
+        describe(self.files_button, "compare_files_button", "Add files", "Agents of other runs")
+        self.files_button.setAutoDefault(False)
+        self.buttons.accepted.connect(self._accept)
+        self.buttons.rejected.connect(self.reject)
+        self.files_button.clicked.connect(self._choose_files)
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        layout.addWidget(plain_label(f"Tick two to four agents of {self._env_id}. {_ABOUT}"))
+        layout.addWidget(self.agents, 1)
+        row = make_row(self.note, self.files_button)
+        row.setStretch(0, 1)
+        layout.addLayout(row)
+        for box in self.variants.values():
+            layout.addWidget(box)
+        layout.addWidget(self.buttons)
+        self.resize(480, 520)
+
+    # The list -----------------------------------------------------------------------------------
+
+    def _listed(self) -> list[_Row]:
+        """Return the headings and agents of the list around."""
+        rows = []
+        for number in range(self._model.rowCount()):
+            index = self._model.index(number)
+            path = index.data(_PATH)
+            rows.append(_Row(path if isinstance(path, Path) else None, str(index.data(_TEXT))))
+        return rows
+
+    def _add(self, row: _Row) -> None:
+        item = QListWidgetItem(row.text)
+        if row.path is None:
+            font = item.font()
+            font.setBold(True)
+            item.setFont(font)
+            item.setFlags(Qt.ItemFlag.NoItemFlags)
+        else:
+            item.setData(_PATH, row.path)
+            ticked = row.path in self._ticked
+            item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+            self._enable(item, row.path)
+        self.agents.addItem(item)
+
+    def _enable(self, item: QListWidgetItem, path: Path) -> None:
+        """Hide agents of other environments, as far as that is known."""
+        found = self._model.headers.look_up(path)
+        other = isinstance(found, Header) and found.config.env != self._env_id
+        item.setToolTip(plain_tip(found if isinstance(found, str) else str(path)))
+        item.setData(_HIDDEN, other or isinstance(found, str))
+
+    def _show_rows(self) -> None:
+        """Hide what cannot be compared, and headings with nothing below them."""
+        below = False
+        for number in reversed(range(self.agents.count())):
+            item = self.agents.item(number)
+            heading = item.data(_PATH) is None
+            hidden = not below if heading else bool(item.data(_HIDDEN))
+            item.setHidden(hidden)
+            below = not heading and (below or not hidden)
+
+    def _item(self, path: Path) -> QListWidgetItem | None:
+        for number in range(self.agents.count()):
+            item = self.agents.item(number)
+            if item.data(_PATH) == path:
+                return item
+        return None
+
+    @Slot(Path)
+    def _on_header(self, path: Path) -> None:
+        item = self._item(path)
+        if item is None:
+            return
+        index = self._model.find(path)
+        # Bundled agents are named by what their file holds.
+        blocked = self.agents.blockSignals(True)
+        if index != QModelIndex():
+            item.setText(str(index.data(_TEXT)))
+        self._enable(item, path)
+        self._show_rows()
+        self.agents.blockSignals(blocked)
+
+    @Slot()
+    def _choose_files(self) -> None:
+        names, _ = QFileDialog.getOpenFileNames(self, "Add agents", "", f"Agents (*{SUFFIX})")
+        paths = [Path(name).absolute() for name in names]
+        blocked = self.agents.blockSignals(True)
+        for path in paths:
+            item = self._item(path)
+            if item is not None:
+                item.setCheckState(Qt.CheckState.Checked)
+        self._ticked += [path for path in paths if path not in self._ticked]
+        self._add_files([path for path in paths if self._item(path) is None])
+        self.agents.blockSignals(blocked)
+        self._show_count()
+
+    def _add_files(self, paths: list[Path]) -> None:
+        for path in paths:
+            inside = path.parent.name == "checkpoints"
+            self._add(
+                _Row(path, f"{path.parent.parent.name}  {path.stem}" if inside else path.stem)
+            )
+
+    # Choosing -----------------------------------------------------------------------------------
+
+    def entrants(self) -> list[Entrant]:
+        """Return what is ticked, the agents first."""
+        found = [Entrant(path) for path in self._ticked]
+        if self._ticked:
+            found += [
+                Entrant(self._ticked[0], variant)
+                for variant, box in self.variants.items()
+                if box.isChecked()
+            ]
+        return found
+
+    @Slot(QListWidgetItem)
+    def _on_ticked(self, item: QListWidgetItem) -> None:
+        path = item.data(_PATH)
+        ticked = item.checkState() is Qt.CheckState.Checked
+        if ticked and path not in self._ticked:
+            self._ticked.append(path)
+        elif not ticked and path in self._ticked:
+            self._ticked.remove(path)
+        self._show_count()
+
+    @Slot()
+    def _show_count(self) -> None:
+        count = len(self.entrants())
+        self.compare_button.setEnabled(FEWEST <= count <= MOST)
+        if count > MOST:
+            self.note.setText(f"{count} chosen; at most {MOST} fit side by side.")
+        elif count == 1:
+            self.note.setText("Tick one more, or one of the two below.")
+        else:
+            self.note.setText(f"{count} chosen")
+
+    @Slot()
+    def _accept(self) -> None:
+        self.chosen.emit(self.entrants())
+        self.accept()
+
+
+def _only_on_timeline(points: Sequence[TimelinePoint], listed: list[_Row]) -> list[_Row]:
+    """Return the agents of the timeline that are not in the list, with a heading."""
+    known = {row.path for row in listed}
+    rows = [_Row(point.path, point.text) for point in points if point.path not in known]
+    return [_Row(None, "Timeline"), *rows] if rows else []

@@ -1,0 +1,82 @@
+"""One of the agents that are compared: its name, its return and its picture."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from studio.replay.caption import ending_label, ending_text
+from studio.replay.frame_view import FrameView
+from studio.replay.renderer.protocol import Lane
+from studio.replay.renderer_client import LanePicture
+from studio.widgets.controls import describe, make_row
+from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.evaluation.disturbance import Variant
+
+_SMALLEST = QSize(80, 60)
+
+
+class Tile(QWidget):
+    """Shows one agent."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.title = ElidedLabel()
+        self.title.setObjectName(f"compare_title_{number}")
+        self.total = ElidedLabel()
+        self.total.setObjectName(f"compare_return_{number}")
+        self.total.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self.total.setFixedWidth(self.fontMetrics().horizontalAdvance("return -00000.0"))
+        self.total.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.ending = ending_label(f"compare_ending_{number}")
+        self.view = FrameView("")
+        self.view.use_all_height(True)
+        self.view.setMinimumSize(0, 0)
+        describe(self.view, f"compare_view_{number}", "", "")
+        heading = make_row(self.title, self.ending, self.total)
+        heading.setStretch(0, 1)
+        # Or a first arrangement could widen the window.
+        self.setMinimumSize(_SMALLEST)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(heading)
+        layout.addWidget(self.view, 1)
+
+    def show_lane(self, lane: Lane, text: str) -> None:
+        """Name the agent."""
+        self.title.setText(text)
+        mean = "" if lane.mean_return is None else f", return {lane.mean_return:.1f}"
+        path = lane.entrant.path
+        self.title.setToolTip(plain_tip(f"{path}\nstep {lane.env_steps:,}{mean}"))
+        self.view.setAccessibleName(f"Replay of {text}")
+
+    def show_picture(self, picture: LanePicture) -> None:
+        """Show where the agent is."""
+        if not picture.image.isNull():
+            self.view.show_image(picture.image)
+        self.total.setText(f"return {picture.moment.total:.1f}")
+        self.ending.setText(ending_text(picture.moment))
+        self.ending.setVisible(picture.moment.over)
+
+
+def lane_texts(lanes: tuple[Lane, ...]) -> list[str]:
+    """Return what to call each agent; their run only where they belong to several."""
+    runs = [_run_of(lane) for lane in lanes]
+    several = len(set(runs)) > 1
+    return [_text(lane, run if several else "") for lane, run in zip(lanes, runs, strict=True)]
+
+
+def _run_of(lane: Lane) -> str:
+    path = lane.entrant.path
+    return path.parent.parent.name if path.parent.name == "checkpoints" else path.stem
+
+
+def _text(lane: Lane, run: str) -> str:
+    stem = lane.entrant.path.stem
+    role = f"{stem}, " if stem in ("best", "last") else ""
+    name = f"{role}step {lane.env_steps:,}"
+    match lane.entrant.variant:
+        case Variant.NOISE:
+            name += f" · noise σ {lane.noise:g}"
+        case Variant.PUSH:
+            name += " · pushed"
+    return f"{name} · {run}" if run else name

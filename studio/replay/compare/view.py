@@ -1,0 +1,143 @@
+"""The pictures of the agents that are compared, as large as the room allows."""
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
+
+from studio.replay.compare.tile import Tile, lane_texts
+from studio.replay.renderer.protocol import Loaded
+from studio.replay.renderer_client import Picture
+from studio.widgets.controls import describe, make_row
+from studio.widgets.labels import ElidedLabel
+from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
+
+_GAP = 6
+_SETTLED_MS = 100
+_PUSH_TIP = (
+    f"Push now, for {PUSH_S:g} s (P). Repeated whenever this seed is played again; the first"
+    f" push comes after {PUSH_AT_S:g} s."
+)
+
+
+class CompareView(QWidget):
+    """A heading, and a tile for each agent."""
+
+    tile_settled = Signal(QSize)
+    """The size available for one picture, in pixels, once it has stayed the same for a moment."""
+
+    tile_added = Signal(object)
+    """There is one more picture, a :class:`~studio.replay.frame_view.FrameView`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        describe(self, "compare_view", "Agents side by side", "")
+        self.tiles: list[Tile] = []
+        self._columns = 0
+        self._aspect = 1.5
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLED_MS)
+        self._settling.timeout.connect(self._emit_size)
+        self.title = ElidedLabel()
+        self.title.setObjectName("compare_heading")
+        self.title.setProperty("role", "muted")
+        self.push_button = QPushButton("Push")
+        describe(self.push_button, "compare_push_button", "Push", _PUSH_TIP)
+        self.change_button = QPushButton("Change…")
+        describe(self.change_button, "compare_change_button", "Change", "Compare other agents")
+        self.close_button = QPushButton("Close")
+        tip = "Show the first agent alone again (Esc)"
+        describe(self.close_button, "compare_close_button", "Close comparison", tip)
+        heading = make_row(self.title, self.push_button, self.change_button, self.close_button)
+        heading.setStretch(0, 1)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(_GAP)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(heading)
+        layout.addLayout(self._grid, 1)
+
+    def show_agents(self, loaded: Loaded) -> None:
+        """Show a tile for each agent."""
+        while len(self.tiles) > len(loaded.lanes):
+            tile = self.tiles.pop()
+            self._grid.removeWidget(tile)
+            tile.deleteLater()
+        while len(self.tiles) < len(loaded.lanes):
+            self.tiles.append(Tile(len(self.tiles) + 1))
+            self.tile_added.emit(self.tiles[-1].view)
+        for tile, lane, text in zip(
+            self.tiles, loaded.lanes, lane_texts(loaded.lanes), strict=True
+        ):
+            tile.show_lane(lane, text)
+            if loaded.no_picture:
+                tile.view.show_text(loaded.no_picture)
+        pushed = any(lane.entrant.variant is Variant.PUSH for lane in loaded.lanes)
+        self.push_button.setVisible(pushed)
+        self._arrange(again=True)
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show where the agents are."""
+        if len(picture.lanes) != len(self.tiles):
+            return  # Of agents that were compared before.
+        for tile, lane in zip(self.tiles, picture.lanes, strict=True):
+            tile.show_picture(lane)
+        self.title.setText(f"step {picture.moment.step} · episode {picture.episode + 1}")
+        image = picture.image
+        if not image.isNull() and abs(image.width() / image.height() - self._aspect) > 0.02:
+            self._aspect = image.width() / image.height()
+            self._arrange()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Arrange the tiles for the room there is."""
+        super().showEvent(event)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Arrange the tiles for the new size."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self, *, again: bool = False) -> None:
+        """Put the tiles into as many columns as make their pictures largest."""
+        if not self.tiles:
+            return
+        self._settling.start()
+        header = max(self.fontMetrics().height() + 4, self.tiles[0].title.height())
+        room = self.size() - QSize(0, self.close_button.height())
+        columns = best_columns(len(self.tiles), room, self._aspect, header)
+        if not self.isVisible():
+            columns = 1  # Its size is not known yet.
+        if columns == self._columns and not again:
+            return
+        self._columns = columns
+        for at in range(len(self.tiles)):
+            self._grid.setRowStretch(at, 0)
+            self._grid.setColumnStretch(at, 0)
+        for at, tile in enumerate(self.tiles):
+            row, column = divmod(at, columns)
+            self._grid.addWidget(tile, row, column)
+            self._grid.setRowStretch(row, 1)
+            self._grid.setColumnStretch(column, 1)
+
+    def _emit_size(self) -> None:
+        if not self.tiles:
+            return
+        ratio = self.devicePixelRatioF()
+        width = min(tile.view.width() for tile in self.tiles)
+        height = min(tile.view.height() for tile in self.tiles)
+        self.tile_settled.emit(QSize(int(width * ratio), int(height * ratio)))
+
+
+def best_columns(count: int, room: QSize, aspect: float, header: int) -> int:
+    """Return the number of columns that makes pictures of this aspect ratio largest."""
+
+    def picture_width(columns: int) -> float:
+        rows = -(-count // columns)
+        width = (room.width() - _GAP * (columns - 1)) / columns
+        height = (room.height() - _GAP * (rows - 1)) / rows - header
+        return min(width, height * aspect)
+
+    return max(range(1, count + 1), key=picture_width)

@@ -1,0 +1,130 @@
+"""From where MuJoCo environments are drawn: tracking, free, or a camera of the model."""
+
+from math import cos, radians, sin
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from studio.replay.renderer.protocol import FREE, TRACKING, MoveCamera
+from td3core.envs.agent_view import AgentView
+
+_KIND_FREE, _KIND_TRACKING = 0, 1
+"""MuJoCo's numbers (mjtCamera)."""
+_HIGHEST = 89.0
+_FIELD = 0.83
+"""Height of the picture at the distance of what is looked at: 2 tan(45° / 2)."""
+_PLANAR = 2
+"""A root with so many joints leaves the picture; a cart on a rail has one and stays."""
+
+
+class _Pose(NamedTuple):
+    azimuth: float
+    elevation: float
+    distance: float
+    lookat: tuple[float, float, float]
+
+
+class Camera:
+    """What the user wants to see, kept from one environment to the next.
+
+    Environments of other simulators are drawn as they come.
+    """
+
+    def __init__(self) -> None:
+        self._chosen = ""
+        self._pose: _Pose | None = None
+        """As the user has moved it; None for the environment's own."""
+
+    def reset(self, chosen: str | None = None) -> None:
+        """Choose a camera, or None for the one in use; undo how it was moved."""
+        self._chosen = self._chosen if chosen is None else chosen
+        self._pose = None
+
+    def names(self, env: AgentView) -> tuple[str, ...]:
+        """Return the cameras of an environment that has been drawn; none if it has no choice."""
+        viewer, model = _parts(env)
+        if viewer is None:
+            return ()
+        named = [model.camera(number).name for number in range(model.ncam)]
+        return TRACKING, FREE, *(name for name in named if name)
+
+    def chosen(self, env: AgentView) -> str:
+        """Return the camera in use."""
+        _, model = _parts(env)
+        if model is None:
+            return ""
+        if self._chosen in self.names(env):
+            return self._chosen
+        return TRACKING if _may_leave(model) else FREE
+
+    def move(self, env: AgentView, wanted: MoveCamera) -> None:
+        """Turn, shift or bring the camera nearer, much as MuJoCo's own viewer does."""
+        viewer, _ = _parts(env)
+        if viewer is not None:
+            self._pose = _moved(_pose_of(viewer.cam), wanted)
+
+    def draw(self, env: AgentView) -> Any:
+        """Return what the environment draws."""
+        renderer = getattr(env.unwrapped, "mujoco_renderer", None)
+        if renderer is None:
+            return env.render()
+        if renderer.viewer is None:
+            first = env.render()
+            viewer, _ = _parts(env)
+            if viewer is None:
+                return first
+            viewer.own_pose = _pose_of(viewer.cam)
+        viewer, model = _parts(env)
+        # Several environments in one process: the last one made is current otherwise.
+        viewer.make_context_current()
+        self._apply(renderer, viewer, model, self.chosen(env))
+        return env.render()
+
+    def _apply(self, renderer: Any, viewer: Any, model: Any, chosen: str) -> None:
+        if chosen not in (TRACKING, FREE):
+            renderer.camera_id = model.camera(chosen).id
+            return
+        # Or the renderer would set the kind of camera itself.
+        renderer.camera_id = None
+        cam, pose = viewer.cam, self._pose or viewer.own_pose
+        cam.fixedcamid = -1
+        cam.type = _KIND_TRACKING if chosen == TRACKING else _KIND_FREE
+        cam.trackbodyid = 1
+        cam.azimuth, cam.elevation, cam.distance = pose.azimuth, pose.elevation, pose.distance
+        if chosen == FREE:
+            cam.lookat[:] = pose.lookat
+
+
+def _parts(env: AgentView) -> tuple[Any, Any]:
+    """Return viewer and model of a MuJoCo environment; None without."""
+    renderer = getattr(env.unwrapped, "mujoco_renderer", None)
+    viewer, model = getattr(renderer, "viewer", None), getattr(renderer, "model", None)
+    usable = hasattr(viewer, "cam") and hasattr(viewer, "make_context_current")
+    return (viewer if usable else None), (model if usable else None)
+
+
+def _pose_of(cam: Any) -> _Pose:
+    x, y, z = (float(each) for each in cam.lookat)
+    return _Pose(float(cam.azimuth), float(cam.elevation), float(cam.distance), (x, y, z))
+
+
+def _moved(pose: _Pose, wanted: MoveCamera) -> _Pose:
+    match wanted.action:
+        case "turn":
+            elevation = min(max(pose.elevation - 180 * wanted.y, -_HIGHEST), _HIGHEST)
+            return pose._replace(azimuth=pose.azimuth - 180 * wanted.x, elevation=elevation)
+        case "zoom":
+            return pose._replace(distance=pose.distance * max(0.2, 1 + wanted.y))
+    azimuth, elevation = radians(pose.azimuth), radians(pose.elevation)
+    right = np.array([sin(azimuth), -cos(azimuth), 0.0])
+    towards = np.array(
+        [cos(azimuth) * cos(elevation), sin(azimuth) * cos(elevation), sin(elevation)]
+    )
+    shift = _FIELD * pose.distance * (wanted.y * np.cross(right, towards) - wanted.x * right)
+    x, y, z = (np.array(pose.lookat) + shift).tolist()
+    return pose._replace(lookat=(x, y, z))
+
+
+def _may_leave(model: Any) -> bool:
+    """Return whether the first body moves about freely or in a plane."""
+    return bool(model.nbody > 1 and model.body_dofnum[1] >= _PLANAR)

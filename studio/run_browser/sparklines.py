@@ -1,0 +1,97 @@
+"""Small curves of evaluations, read in the background for the runs that are seen."""
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal, Slot
+from PySide6.QtGui import QPolygonF
+
+from studio.run_browser.rows import RunRow, Stamp
+from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core.runs.tables import read_numbers, rising
+
+_POINTS = 40
+_KEPT = 2_000
+_AT_ONCE = 32
+_SOON_MS = 30
+_MOST_BYTES = 8 * 2**20
+
+
+class Sparklines(QObject):
+    """Mean returns of the evaluations of runs, by their place in the list's files."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._known: dict[Path, tuple[Stamp, tuple[float, ...]]] = {}
+        self._wanted: dict[Path, Stamp] = {}
+        self._task = BackgroundTask("read-sparklines", self)
+        self._task.reported.connect(self._take)
+        self._task.finished.connect(self._read_more)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_SOON_MS)
+        self._soon.timeout.connect(self._read_more)
+
+    def values(self, row: RunRow) -> tuple[float, ...]:
+        """Return what is known of a run; if that is out of date, it is read soon."""
+        stamp, values = self._known.get(row.path, ((), ()))
+        if stamp != row.stamp or not row.stamp:
+            self._wanted[row.path] = row.stamp
+            if not self._soon.isActive() and not self._task.busy:
+                self._soon.start()
+        return values
+
+    def stop(self) -> None:
+        """Stop reading."""
+        self._soon.stop()
+        self._task.stop()
+
+    @Slot()
+    def _read_more(self) -> None:
+        if self._task.busy or not self._wanted:
+            return
+        # Those asked for last are in view now.
+        batch = dict(list(self._wanted.items())[-_AT_ONCE:])
+        self._wanted.clear()
+
+        def work(report: Report, stopped: Stopped) -> None:
+            report({path: (stamp, read_means(path, stopped)) for path, stamp in batch.items()})
+
+        self._task.start(work)
+
+    @Slot(object)
+    def _take(self, found: dict[Path, tuple[Stamp, tuple[float, ...]]]) -> None:
+        self._known |= found
+        while len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        self.changed.emit()
+
+
+def read_means(run: Path, stopped: Stopped) -> tuple[float, ...]:
+    """Read the mean return of a run's evaluations, of many only some."""
+    path = run / "evaluations.csv"
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return ()
+    except OSError:
+        return ()
+    means = rising(read_numbers(path, ("env_steps", "mean"), stopped))[:, 1]
+    means = means[np.isfinite(means)]
+    if len(means) > _POINTS:
+        means = means[np.linspace(0, len(means) - 1, _POINTS).round().astype(int)]
+    return tuple(map(float, means))
+
+
+def polyline(values: tuple[float, ...], area: QRectF) -> QPolygonF:
+    """Return the line through values in an area, from its lowest to its highest."""
+    low, high = min(values), max(values)
+    height = (high - low) or 1.0
+    step = area.width() / max(len(values) - 1, 1)
+    return QPolygonF(
+        [
+            QPointF(area.left() + at * step, area.bottom() - (value - low) / height * area.height())
+            for at, value in enumerate(values)
+        ]
+    )

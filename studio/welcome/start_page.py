@@ -1,0 +1,209 @@
+"""Ways to begin, in the middle of the empty plot of the returns."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from studio.formatting import format_minutes, format_return, short_steps
+from studio.tasks.background_reader import BackgroundReader
+from studio.welcome.start_facts import FIRST_ENV, StartFacts, measure_first_training, read_facts
+from studio.widgets.labels import plain_tip, shortened
+from td3core.runs.listing import RunSummary
+from td3core.runs.new_run import machine
+
+_WATCH = "Play a bundled agent in the replay pane"
+_TRAIN = f"Choose {FIRST_ENV} with its preset and start"
+_OPEN = "Show the list of runs"
+_CONTINUE = "Resume the last run that was stopped or interrupted"
+_MEASURED = "welcome/first_training"
+_RECENT_WIDTH = 260
+_HINT_HEIGHT = 64
+"""Pixels at the top of the plot, which explain it."""
+_AROUND = 8
+
+
+class StartPage(QFrame):
+    """Shows ways to begin and the latest runs; hidden for good once a run is on show."""
+
+    watch_requested = Signal()
+    train_requested = Signal()
+    runs_requested = Signal()
+    continue_requested = Signal(Path)
+    open_requested = Signal(Path)
+
+    def __init__(self, place: QWidget, runs_dir: Path, settings: QSettings) -> None:
+        """Stand in the middle of ``place``; read ``runs_dir`` in the background."""
+        super().__init__(place)
+        self.setObjectName("start_page")
+        self._place, self._runs_dir, self._settings = place, runs_dir, settings
+        self._facts = StartFacts()
+        self._links: list[QPushButton] = []
+        self._reader = BackgroundReader("read-recent-runs", self)
+        self._measurement = BackgroundReader("measure-speed", self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        layout.setSpacing(20)
+        layout.addLayout(self._make_actions())
+        layout.addWidget(self._make_recent())
+        place.installEventFilter(self)
+        self._show_facts(self._facts)
+
+    def _make_actions(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(8)
+        self._buttons: dict[str, QPushButton] = {}
+        for name, text, tip, signal in (
+            ("continue", "Continue", _CONTINUE, None),
+            ("train", "Train your first agent", _TRAIN, self.train_requested),
+            ("watch", "Watch a trained walker", _WATCH, self.watch_requested),
+            ("runs", "Open a run…", _OPEN, self.runs_requested),
+        ):
+            button = QPushButton(text)
+            button.setObjectName(f"start_{name}_button")
+            button.setAccessibleName(text)
+            button.setToolTip(tip)
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            button.clicked.connect(signal or self._continue)
+            self._buttons[name] = button
+            column.addWidget(button)
+        column.addStretch(1)
+        return column
+
+    def _make_recent(self) -> QWidget:
+        self._recent = QWidget()
+        self._list = QVBoxLayout(self._recent)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(2)
+        heading = QLabel("Recent runs")
+        heading.setProperty("role", "caption")
+        self._list.addWidget(heading)
+        self._list.addStretch(1)
+        return self._recent
+
+    # What is known ------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the latest runs again."""
+        if self.isVisible():
+            self._reader.read(partial(read_facts, self._runs_dir), self._show_facts)
+
+    def measure(self) -> None:
+        """Find out how long a first training takes here, unless that is known."""
+        if self.isVisible() and self._seconds() is None:
+            self._measurement.read(measure_first_training, self._on_measured)
+
+    def stop(self) -> None:
+        """Stop reading and measuring."""
+        self._reader.stop()
+        self._measurement.stop()
+
+    def _on_measured(self, seconds: float | None) -> None:
+        if seconds is not None:
+            self._settings.setValue(_MEASURED, [repr(machine()), seconds])
+            self._show_facts(self._facts)
+
+    def _seconds(self) -> float | None:
+        """Return what a first training takes: of earlier runs, else as measured here."""
+        if self._facts.first_s is not None:
+            return self._facts.first_s
+        stored = self._settings.value(_MEASURED)
+        if not isinstance(stored, list) or len(stored) != 2 or stored[0] != repr(machine()):
+            return None
+        try:
+            return float(stored[1])
+        except (TypeError, ValueError):
+            return None
+
+    def _show_facts(self, facts: StartFacts) -> None:
+        self._facts = facts
+        seconds, unfinished = self._seconds(), facts.unfinished
+        first = "Train another agent" if facts.first_s is not None else "Train your first agent"
+        about = f": {format_minutes(seconds)} here" if seconds is not None else ""
+        self._set_text("train", first + about)
+        self._buttons["continue"].setHidden(unfinished is None)
+        if unfinished is not None:
+            done = f"{short_steps(unfinished.env_steps)} of {short_steps(unfinished.steps)}"
+            name = shortened(unfinished.name or unfinished.env, 24)
+            self._set_text("continue", f"Continue {name}: {done}")
+        for link in self._links:
+            self._list.removeWidget(link)
+            link.deleteLater()
+        self._links = [self._make_link(run) for run in facts.recent]
+        for place, link in enumerate(self._links, start=1):
+            self._list.insertWidget(place, link)
+        self._arrange()
+
+    def _set_text(self, name: str, text: str) -> None:
+        self._buttons[name].setText(text.replace("&", "&&"))
+        self._buttons[name].setAccessibleName(text)
+
+    def _make_link(self, run: RunSummary) -> QPushButton:
+        name = shortened(run.name or run.env, 24)
+        best = format_return(run.best_eval_return)
+        text = " · ".join(filter(None, (name, f"seed {run.seed}", f"best {best}" if best else "")))
+        link = QPushButton()
+        link.setObjectName("start_recent_button")
+        link.setProperty("role", "link")
+        link.setAccessibleName(f"Open {text}")
+        link.setToolTip(plain_tip(f"{run.run.name}: {run.state}"))
+        link.setCursor(Qt.CursorShape.PointingHandCursor)
+        mode = Qt.TextElideMode.ElideRight
+        shown = link.fontMetrics().elidedText(text, mode, _RECENT_WIDTH)
+        link.setText(shown.replace("&", "&&"))
+        link.clicked.connect(partial(self.open_requested.emit, run.run))
+        return link
+
+    @Slot()
+    def _continue(self) -> None:
+        if self._facts.unfinished is not None:
+            self.continue_requested.emit(self._facts.unfinished.run)
+
+    # Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Read what is to be shown."""
+        super().showEvent(event)
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Measure nothing while a run trains."""
+        super().hideEvent(event)
+        self._measurement.cancel()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Stay in the middle."""
+        if watched is self._place and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            self._arrange()
+        return super().eventFilter(watched, event)
+
+    def _arrange(self) -> None:
+        """Stand below the sentence of the plot, or cover it where there is no room for both."""
+        room = self._place.rect()
+        self._recent.setVisible(bool(self._links))
+        if self._links and self.sizeHint().width() > room.width():
+            self._recent.hide()
+        offered = [
+            button
+            for name, button in self._buttons.items()
+            if name != "continue" or self._facts.unfinished is not None
+        ]
+        for button in offered:
+            button.show()
+        # The last is the one that can be done without most easily.
+        if self._height() > room.height():
+            self._recent.hide()
+        while len(offered) > 1 and self._height() > room.height():
+            offered.pop().hide()
+        if self._height() + _HINT_HEIGHT + _AROUND > room.height():
+            self.setGeometry(room)
+            return
+        place = QRect(QPoint(), self.sizeHint())
+        place.moveCenter(room.adjusted(0, _HINT_HEIGHT, 0, 0).center())
+        self.setGeometry(place)
+
+    def _height(self) -> int:
+        return self.sizeHint().height()

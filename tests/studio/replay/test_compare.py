@@ -1,0 +1,191 @@
+"""Agents side by side: the same episodes in step, and the numbers of independent rollouts."""
+
+from collections.abc import Collection
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSize, Qt
+from pytestqt.qtbot import QtBot
+
+from studio.replay.compare.dialog import CompareDialog
+from studio.replay.compare.view import best_columns
+from studio.replay.pane import ReplayPane
+from studio.replay.player import UNPACED, PlayerState
+from studio.replay.renderer.protocol import Entrant
+from studio.replay.renderer_client import Picture
+from td3core import checkpoint
+from td3core.envs.make import check_env, make_env
+from td3core.evaluation.disturbance import Variant
+from td3core.randomness import Purpose, episode_seed, generator
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
+
+PENDULUM_FPS = 30
+
+
+def rolled_out(path: Path, seed: int, sigma: float = 0.0, pushed: Collection[int] = ()) -> float:
+    """Play the first episode of a seed, with noise of its own."""
+    found = checkpoint.load(path)
+    policy, reset_seed = found.policy(), episode_seed(seed, Purpose.EVALUATION, 0)
+    random = generator(reset_seed, Purpose.EXPLORATION)
+    env = make_env(found.header.config.env)
+    obs, _ = env.reset(seed=reset_seed)
+    total, step, over = 0.0, 0, False
+    while not over:
+        step += 1
+        action = policy(obs)
+        noise = random.standard_normal(len(action))
+        scale = 1.0 if step in pushed else sigma
+        action = np.clip(action + scale * noise, -1, 1).astype(np.float32)
+        obs, reward, terminated, truncated, _ = env.step(action)
+        total, over = total + reward, terminated or truncated
+    env.close()
+    return total
+
+
+def open_dialog(qtbot: QtBot, pane: ReplayPane) -> CompareDialog:
+    pane.comparison.action.trigger()
+    found = pane.window().findChild(CompareDialog)
+    assert found is not None
+    qtbot.waitUntil(found.isVisible)
+    return found
+
+
+def tick(qtbot: QtBot, dialog: CompareDialog, path: Path) -> None:
+    """Tick an agent with the keyboard."""
+    item = dialog._item(path)
+    assert item is not None
+    dialog.agents.setCurrentItem(item)
+    qtbot.keyClick(dialog.agents, Qt.Key.Key_Space)
+
+
+def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
+    """Play the first episode of a seed to its end; return what each agent earned."""
+    pictures = watched(pane.player)
+    pane.player.start_over(seed)
+    pane.player.play()
+    qtbot.waitUntil(
+        lambda: any(p.moment.over and p.take >= pictures[-1].take for p in pictures),
+        timeout=WAIT_MS,
+    )
+    pane.player.frame_ready.disconnect(pictures.append)
+    last = next(p for p in reversed(pictures) if p.moment.over)
+    assert all(p.moment.step == max(lane.moment.step for lane in p.lanes) for p in pictures)
+    return [lane.moment.total for lane in last.lanes]
+
+
+def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
+    qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path
+) -> None:
+    other = write_agent(bundled.with_name("Other.safetensors"), check_env(PENDULUM), 70_000)
+    stranger = write_agent(
+        bundled.with_name("Car.safetensors"), check_env("MountainCarContinuous-v0")
+    )
+    pane.checkpoints.model.show_bundled()
+    load(qtbot, pane.player, bundled)
+    dialog = open_dialog(qtbot, pane)
+    assert not dialog.compare_button.isEnabled()
+    qtbot.waitUntil(lambda: dialog._item(stranger).isHidden(), timeout=WAIT_MS)
+    tick(qtbot, dialog, other)
+    qtbot.keyClick(dialog.variants[Variant.NOISE], Qt.Key.Key_Space)
+    qtbot.keyClick(dialog.variants[Variant.PUSH], Qt.Key.Key_Space)
+    with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):
+        qtbot.mouseClick(dialog.compare_button, Qt.MouseButton.LeftButton)
+    view = pane.comparison.view
+    assert [tile.title.text() for tile in view.tiles] == [
+        "step 50,000 · Pendulum-v1",
+        "step 70,000 · Other",
+        "step 50,000 · noise σ 0.1 · Pendulum-v1",
+        "step 50,000 · pushed · Pendulum-v1",
+    ]
+    assert (view.isVisible(), pane.view.isVisible()) == (True, False)
+    pane.player.set_speed(UNPACED)
+    first_push = range(2 * PENDULUM_FPS + 1, 2 * PENDULUM_FPS + 16)
+    expected = [
+        rolled_out(bundled, 3),
+        rolled_out(other, 3),
+        rolled_out(bundled, 3, sigma=0.1),
+        rolled_out(bundled, 3, pushed=first_push),
+    ]
+    # The two files hold the same networks.
+    assert len(set(expected)) == 3
+    assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
+    assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
+    shown = [float(tile.total.text().removeprefix("return ")) for tile in view.tiles]
+    assert shown == pytest.approx(expected, abs=0.051)
+    assert all(tile.ending.text() == "time limit" for tile in view.tiles)
+    with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):
+        qtbot.keyClick(view, Qt.Key.Key_Escape)
+    assert (view.isVisible(), pane.view.isVisible()) == (False, True)
+    assert (pane.player.entrants, pane.player.path) == ((), bundled)
+
+
+def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_were_played(
+    qtbot: QtBot, pane: ReplayPane, agent: Path
+) -> None:
+    player = pane.player
+    load(qtbot, player, agent)
+    pictures = watched(player)
+    with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+        pane.comparison.compare([Entrant(agent), Entrant(agent, Variant.PUSH)])
+    for _ in range(10):
+        player.step()
+    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
+    before = pictures[-1]
+    assert [lane.moment.step for lane in before.lanes] == [10, 10]
+    qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Period)
+    qtbot.waitUntil(lambda: pictures[-1].moment.step == 11, timeout=WAIT_MS)
+    assert pictures[-1].lanes[0].moment.reward != pictures[-1].lanes[1].moment.reward
+    qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Comma)
+    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
+    assert [lane.moment for lane in pictures[-1].lanes] == [lane.moment for lane in before.lanes]
+    assert _alike(pictures[-1], before)
+    player.set_speed(UNPACED)
+    pushed = rolled_out(agent, 0, pushed=[*range(11, 26), *range(61, 76)])
+    assert played(qtbot, pane, 0) == pytest.approx([rolled_out(agent, 0), pushed], abs=1e-9)
+    # A single agent is as before.
+    load(qtbot, player, agent)
+    assert not pictures[-1].lanes
+
+
+def _alike(one: Picture, other: Picture) -> bool:
+    """Return whether the pictures of each agent differ by no more than JPEG does."""
+    return all(
+        np.abs(
+            np.frombuffer(a.image.constBits(), np.uint8).astype(int)
+            - np.frombuffer(b.image.constBits(), np.uint8)
+        ).mean()
+        < 1.0
+        for a, b in zip(one.lanes, other.lanes, strict=True)
+    )
+
+
+@pytest.mark.slow
+# Importing Box2D while warnings are errors ends the interpreter.
+@pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
+@pytest.mark.parametrize("env", ["BipedalWalker-v3", "HalfCheetah-v5"])
+def test_bundled_agents_are_compared_with_pictures_of_their_own(
+    qtbot: QtBot, pane: ReplayPane, env: str
+) -> None:
+    path = Path(str(files("resources") / "agents" / f"{env}.safetensors"))
+    player = pane.player
+    pictures = watched(player)
+    with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+        pane.comparison.compare([Entrant(path), Entrant(path), Entrant(path, Variant.NOISE)])
+    for _ in range(20):
+        player.step()
+    qtbot.waitUntil(lambda: pictures[-1].moment.step == 20, timeout=WAIT_MS)
+    first, second, noisy = (bytes(lane.image.constBits()) for lane in pictures[-1].lanes)
+    assert first == second != noisy
+    assert len(set(first)) > 5
+    assert player.state is PlayerState.PAUSED
+    assert first != pixels(pictures[0])
+
+
+def test_tiles_use_the_room_they_have() -> None:
+    assert best_columns(2, QSize(900, 400), 1.5, 20) == 2
+    assert best_columns(3, QSize(300, 700), 1.5, 20) == 1
+    assert best_columns(4, QSize(900, 600), 1.5, 20) == 2
+    assert best_columns(3, QSize(1500, 300), 1.5, 20) == 3

@@ -1,0 +1,87 @@
+"""The list leads with what differs, and draws the evaluations of the runs that are seen."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+
+from studio.run_browser.columns import Column, lines_of
+from studio.run_browser.differences import changed_settings
+from studio.run_browser.sparklines import read_means
+from td3core.config import to_dict
+from td3core.config.presets import compose
+from td3core.runs.directory import RunDirectory
+from tests.studio.fake_runs import make_run, return_at
+from tests.studio.run_browser.runs_list import choose, read_again
+
+ENV = "Pendulum-v1"
+
+
+def preset_run(runs: Path, *names: str, **values: object) -> RunDirectory:
+    config, tunables = compose(ENV, names, {})
+    return make_run(runs, **{**to_dict(config), **to_dict(tunables), **values})
+
+
+def test_only_what_was_changed_from_the_preset_is_named(runs_dir: Path) -> None:
+    usual: dict = {}
+    assert changed_settings(preset_run(runs_dir, seed=8, steps=500), usual) == ""
+    assert changed_settings(preset_run(runs_dir, "DDPG"), usual) == ""
+    changed = preset_run(runs_dir, gamma=0.9, actor_hidden=(32, 32), reward_floor=-5.0)
+    assert changed_settings(changed, usual) == "Actor layers 32, 32, Reward floor -5, γ 0.9"
+    more = preset_run(runs_dir, gamma=0.9, tau=0.1, policy_delay=3, critic_lr=1e-4)
+    assert changed_settings(more, usual).endswith("1 more")
+    # A preset that is gone: nothing can be said, and nothing is made up.
+    gone = preset_run(runs_dir, preset="deleted", gamma=0.9)
+    assert changed_settings(gone, usual) == ""
+
+
+def test_what_differs_stands_first(qtbot, browser, runs_dir: Path) -> None:
+    plain, named = preset_run(runs_dir, seed=1, gamma=0.9), preset_run(runs_dir, seed=2)
+    make_run(runs_dir, name="mine", seed=3)
+    read_again(qtbot, browser)
+    rows = browser.model.rows
+    assert lines_of(rows[plain.path]) == ("seed 1 · TD3 · γ 0.9", ENV)
+    assert lines_of(rows[named.path]) == ("seed 2 · TD3", ENV)
+    assert any(lines_of(row)[0] == "mine" for row in rows.values())
+
+
+def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Path) -> None:
+    run = make_run(runs_dir, reached=1000)
+    read_again(qtbot, browser)
+    cell = browser.proxy.index(0, Column.CURVE)
+    area = browser.view.visualRect(cell)
+    assert area.width() > 40
+    wanted = QColor(browser.view._delegate.colour)
+
+    def drawn() -> bool:
+        image = browser.view.viewport().grab(area).toImage()
+        colours = (
+            image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())
+        )
+        return any(
+            abs(c.green() - wanted.green()) + abs(c.red() - wanted.red()) < 40 for c in colours
+        )
+
+    qtbot.waitUntil(drawn, timeout=20_000)
+    assert read_means(run.path, lambda: False) == pytest.approx(
+        [return_at(step) + 50 for step in range(250, 1001, 250)]
+    )
+    choose(browser, run)
+    browser.view.shutdown()
+
+
+@pytest.mark.parametrize(("width", "seen"), [(300, {Column.BEST}), (700, {Column.CURVE})])
+def test_a_narrow_list_keeps_the_names(qtbot, browser, runs_dir: Path, width, seen) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    browser.resize(width, 300)
+    view = browser.view
+    qtbot.waitUntil(lambda: view.viewport().width() < width)
+    assert view.columnWidth(Column.RUN) >= 150
+    assert not any(view.isColumnHidden(column) for column in seen)
+    # Its word goes before its icon.
+    assert view.columnWidth(Column.STATE) >= 30
+    if width == 300:
+        assert not browser.view.horizontalScrollBar().isVisible()
+        assert browser.proxy.index(0, Column.STATE).data(Qt.ItemDataRole.ToolTipRole)
