@@ -29,4 +29,4 @@ def test_the_pause_follows_what_drawing_costs(
     qtbot.waitUntil(lambda: timer.interval() == pause_ms)
     window.plots.redraw_later()
     window.plots.card(window.plots.large).view_changed.emit()
-    assert timer.remainingTime() <= REDRAW_MS
+    assert timer.remainingTime() <= 1.1 * REDRAW_MS  # Qt may be 5 % late.
