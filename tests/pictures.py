@@ -2,8 +2,8 @@
 
     python tests/pictures.py [FOLDER]
 
-takes about two minutes and writes light, dark, journal, resume, branch and group.png, each 1280
-by 800.
+takes about two minutes and writes light, dark, journal, resume, branch, group and
+compare_agents.png, each 1280 by 800.
 Nothing is staged: every curve comes from a training that went on meanwhile.
 """
 
@@ -27,8 +27,10 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from studio.experiments.panel import ManyRunsPanel  # noqa: E402
+from studio.replay.renderer.protocol import Entrant  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
+from td3core.evaluation.disturbance import Variant  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
 
@@ -223,6 +225,26 @@ def group(by: Photographer) -> None:
     by.until(lambda: not window.many.busy)
 
 
+def compare_agents(by: Photographer) -> None:
+    """Let three agents of the walker play side by side."""
+    window, pane = by.window, by.window.replay
+    walker = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
+    earlier = sorted(walker.with_suffix("").glob("step_*.safetensors"))
+    window.stage.toggle_large()
+    pane.load(walker)
+    varied = [Entrant(walker, variant) for variant in (Variant.NOISE, Variant.PUSH)]
+    pane.comparison.compare([Entrant(walker), Entrant(earlier[2]), *varied])
+    view = pane.comparison.view
+    by.until(lambda: pane.comparison.on_show and view.title.text().startswith("step"))
+    pane.player.play()
+    by.until(lambda: int(view.title.text().split()[1]) > 150)
+    by.take("compare_agents")
+    pane.player.pause()
+    pane.comparison.close()
+    window.stage.toggle_large()
+    by.until(lambda: not pane.comparison.active)
+
+
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "resources" / "pictures"
     app = QApplication([])
@@ -246,6 +268,7 @@ def main() -> None:
             resume(by, killed)
             branch(by, run)
             group(by)
+            compare_agents(by)
         finally:
             window.save_and_close()
             by.idle()

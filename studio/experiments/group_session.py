@@ -1,9 +1,13 @@
 """Owns the group that trains for this window, in a process of its own."""
 
+from collections.abc import Callable
+from functools import partial
+
 from PySide6.QtCore import QObject, Signal, Slot
 
+from studio.experiments.followed_group import FollowedGroup
 from td3core.errors import Message
-from td3core.experiments.groups.conductor import Command, Verb
+from td3core.experiments.groups.commands import Command, Verb
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
     GroupEnded,
@@ -34,8 +38,10 @@ class GroupSession(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._process: GroupProcess | None = None
+        self._process: GroupProcess | FollowedGroup | None = None
         self._group: Group | None = None
+        self.allow: Callable[[Group, Callable[[], None]], None] = lambda _, then: then()
+        """Calls a function once the user has allowed the code that a group's files name."""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -66,7 +72,16 @@ class GroupSession(QObject):
     def resume(self) -> None:
         """Continue the group on show after its end."""
         if self._group is not None:
-            self.start(ResumedGroup(path=self._group.path))
+            self.allow(self._group, partial(self.start, ResumedGroup(path=self._group.path)))
+
+    def follow(self, group: Group) -> None:
+        """Show and steer a group that another process trains. Ignored while one is on show."""
+        if self._process is None:
+            token = self._token = object()
+            self._process = FollowedGroup(
+                group, lambda found: self._received.emit(token, found), self.refused.emit, self
+            )
+            self.busy_changed.emit(True)
 
     def command(self, verb: Verb, seed: int | None = None) -> None:
         """Ask for something of one run, or of all."""

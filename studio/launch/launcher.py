@@ -55,6 +55,8 @@ class RunLauncher(QObject):
         super().__init__(window)
         self._controller, self._model, self._consent = controller, model, consent
         self._runs_dir, self._window = runs_dir, window
+        self.obstacle: Callable[[], str] = str
+        """Returns why nothing may be started now; empty if something may."""
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
         self._verified = BackgroundReader("read-settings", self)
@@ -69,11 +71,17 @@ class RunLauncher(QObject):
         """Read in the background and pass it on, unless a run is training then or now."""
 
         def pass_on(found: T) -> None:
-            if not self._controller.busy:
+            if self._may_start():
                 then(found)
 
-        if not self._controller.busy:
+        if self._may_start():
             self._reader.read(function, pass_on)
+
+    def _may_start(self) -> bool:
+        problem = self.obstacle()
+        if problem:
+            self.refused.emit(problem)
+        return not problem and not self._controller.busy
 
     def _obtain(self, config: RunConfig, then: Callable[[Consent], None]) -> None:
         """Go on with consent to the code of a run's environment, unless a run is training then."""

@@ -126,6 +126,10 @@ class PlotCard(QWidget):
         layout.addWidget(self._legend)
         layout.addWidget(self.plot, 1)
 
+    def replace_title(self, control: QWidget) -> None:
+        """Show a control in place of the title."""
+        self._header.replace_title(control)
+
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""
         self._small = small

@@ -40,7 +40,7 @@ class PlotHeader(QWidget):
         title.setToolTip(plot.help)
         title.setMinimumWidth(20)
         title.clicked.connect(self.chosen)
-        bar = QHBoxLayout(self)
+        self._bar = bar = QHBoxLayout(self)
         bar.setContentsMargins(6, 6, 2, 0)
         bar.setSpacing(2)
         bar.addWidget(title)
@@ -59,6 +59,11 @@ class PlotHeader(QWidget):
         bar.addWidget(export)
         self._less_wanted += [reset, export]
         bar.addWidget(self._maximise_button())
+
+    def replace_title(self, control: QWidget) -> None:
+        """Show a control in place of the title."""
+        self.title.hide()
+        self._bar.insertWidget(0, control)
 
     def set_small(self, small: bool) -> None:
         """Leave out the buttons that a small plot has no room for."""

@@ -13,6 +13,17 @@ class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
 
     fit_requested = Signal()
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.sigRangeChanged.connect(self._place)
+
+    def _place(self, *_: object) -> None:
+        """Place the curves as soon as the range changes.
+
+        pyqtgraph would do so when it paints, which makes Qt paint everything a second time.
+        """
+        self.updateMatrix()
+
     def wheelEvent(self, ev: Any, axis: int | None = None) -> None:  # noqa: N802
         """Zoom one axis; pyqtgraph names it where the wheel turns on that axis itself."""
         if axis is None:

@@ -12,7 +12,7 @@ from studio.run_browser.columns import DAMAGED
 from studio.run_browser.deletion import RunDeletion
 from studio.run_browser.dialogs import SettingsDialog, ask_note
 from studio.run_browser.filter_proxy import RunFilterProxy
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView
 from studio.session.history import RunHistory, read_history

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 
 from studio.formatting import about_steps, format_count, format_duration, format_return, short_steps
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.config.presets import PLUS
 from td3core.runs.listing import RunSummary

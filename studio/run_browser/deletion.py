@@ -9,7 +9,7 @@ from PySide6.QtCore import QFile, QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from studio.run_browser.dialogs import ask_to_delete, ask_to_trash
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.runs.lock import holder
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_setting
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory

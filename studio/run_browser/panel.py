@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_count
 from studio.run_browser.actions import RunActions
 from studio.run_browser.filter_proxy import RunFilterProxy
-from studio.run_browser.scanner import Found, scan
+from studio.run_browser.rows import Found
+from studio.run_browser.scanner import scan
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView, ViewOrHint
 from studio.tasks.background_task import BackgroundTask

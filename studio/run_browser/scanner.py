@@ -3,42 +3,20 @@
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from studio.run_browser.differences import Usual, changed_settings
+from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
-from td3core.runs.listing import RunSummary, open_once, summarise
+from td3core.runs.listing import open_once, summarise
 from td3core.runs.metadata import RunStatus
 
 _FIRST_BATCH_S = 0.1
+_MANY_READ = 50
+"""Runs read anew, after which it pays to keep what is known for the next start."""
 # A record that is replaced, as endings and notes are, changes its folder; a table only itself.
 _WATCHED = ("", "run.toml", "checkpoints", "training.csv", "episodes.csv", "evaluations.csv")
-
-Stamp = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """One run of the list: what is known of it, or why it cannot be read."""
-
-    path: Path
-    stamp: Stamp
-    """Times of change of its files when it was read."""
-    summary: RunSummary | None = None
-    problem: str = ""
-    changed: str = ""
-    """The settings that differ from its preset's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """News of a folder. Those that are ``gone`` come with the last, ``complete`` one."""
-
-    rows: tuple[RunRow, ...] = ()
-    gone: frozenset[Path] = frozenset()
-    complete: bool = False
 
 
 def scan(
@@ -52,21 +30,28 @@ def scan(
     The newest folders come first, a few at a time, so that a long list can be used while it grows.
     """
     paths = _folders(folder)
+    kept = known or load(folder)
+    rows = dict(known)
     waiting: list[RunRow] = []
+    read = 0
     usual: Usual = {}
     reported_at, patience = time.monotonic(), _FIRST_BATCH_S
     for path in paths:
         if stopped():
             return
-        row = _changed(path, known.get(path), usual)
-        if row is not None:
+        row = _changed(path, kept.get(path), usual) or kept[path]
+        read += row is not kept.get(path)
+        if row is not known.get(path):
             waiting.append(row)
+            rows[path] = row
         if waiting and time.monotonic() - reported_at >= patience:
             report(Found(rows=tuple(waiting)))
             # Each report lays out the whole list again, and it grows.
             waiting, reported_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
     report(Found(rows=tuple(waiting), gone=gone, complete=True))
+    if read > _MANY_READ:
+        save(folder, {path: row for path, row in rows.items() if path not in gone})
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -75,7 +60,7 @@ def _folders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                stamp = _time_of(Path(entry.path, "run.toml"))
+                stamp = _time_of(f"{entry.path}/run.toml")
                 if stamp:
                     found.append((stamp, Path(entry.path)))
     except OSError:
@@ -85,7 +70,7 @@ def _folders(folder: Path) -> list[Path]:
 
 def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     """Read a run again if something of it has changed since, or may have without a trace."""
-    stamp = tuple(_time_of(path / name) for name in _WATCHED)
+    stamp = tuple(_time_of(os.path.join(path, name)) for name in _WATCHED)  # noqa: PTH118
     # That a process has died changes no file.
     running = known and known.summary and known.summary.state is RunStatus.RUNNING
     if known is not None and known.stamp == stamp and not running:
@@ -100,8 +85,9 @@ def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     return row if row != known else None
 
 
-def _time_of(path: Path) -> int:
+def _time_of(path: str) -> int:
+    # Thousands of times for a long list; a Path would cost more than the question.
     try:
-        return path.stat().st_mtime_ns
+        return os.stat(path).st_mtime_ns  # noqa: PTH116
     except OSError:
         return 0

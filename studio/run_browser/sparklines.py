@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal, Slot
 from PySide6.QtGui import QPolygonF
 
-from studio.run_browser.scanner import RunRow, Stamp
+from studio.run_browser.rows import RunRow, Stamp
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.runs.tables import read_numbers, rising
 

@@ -26,7 +26,7 @@ from studio.run_browser.columns import (
     sort_key,
     text_of,
 )
-from studio.run_browser.scanner import Found, RunRow
+from studio.run_browser.rows import Found, RunRow
 from studio.theme.theme import Theme
 from td3core.runs.metadata import RunLabel, RunStatus
 
@@ -57,6 +57,8 @@ class RunTreeModel(QAbstractItemModel):
         super().__init__(parent)
         self.rows: dict[Path, RunRow] = {}
         self._training: Path | None = None
+        self._texts: dict[Path, str] = {}
+        """What is searched of each run, as far as a search has needed it."""
         self._sorting = (Column.STARTED, True)
         self._root = _Node()
         self._nodes: dict[Path, _Node] = {}
@@ -70,6 +72,8 @@ class RunTreeModel(QAbstractItemModel):
         moved = any(self._moves(row) for row in found.rows)
         gone = [path for path in found.gone if self.rows.pop(path, None)]
         self.rows |= {row.path: row for row in found.rows}
+        for row in found.rows:
+            self._texts.pop(row.path, None)
         if moved or gone:
             self._rebuild()
             return
@@ -105,6 +109,8 @@ class RunTreeModel(QAbstractItemModel):
         """Show this run as running, before a scan finds out."""
         before, self._training = self._training, path
         for changed in {before, path}:
+            if changed is not None:
+                self._texts.pop(changed, None)
             self._announce(changed)
 
     def set_theme(self, theme: Theme) -> None:
@@ -270,6 +276,11 @@ class RunTreeModel(QAbstractItemModel):
         return RunStatus.RUNNING if row.path == self._training else row.summary.state
 
     def _searched(self, row: RunRow) -> str:
+        if row.path not in self._texts:
+            self._texts[row.path] = self._search_text(row)
+        return self._texts[row.path]
+
+    def _search_text(self, row: RunRow) -> str:
         cells = [text_of(row, column, self._state(row)) for column in Column]
         note = row.summary.note if row.summary else row.problem
         return " ".join([*cells, detail_of(row), row.path.name, note.replace("\n", " ")])

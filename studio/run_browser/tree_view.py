@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from studio.run_browser.columns import Column
 from studio.run_browser.delegate import ICON_ONLY, RunDelegate
 from studio.run_browser.filter_proxy import RunFilterProxy
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label

@@ -20,11 +20,13 @@ from td3core.runs.tables import read_numbers, rising
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Numbers, Numbers]]
 
-RETURN = "return"
-"""The plot of the returns; the others are columns of ``training.csv``."""
-TRAINING = ("q1", "critic1_loss", "actor_loss")
-PLOTTED = (RETURN, *TRAINING)
-_COLUMNS = ("env_steps", *TRAINING, "time_s")
+RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
+"""The plots. That of the returns comes first; the others show columns of ``training.csv``."""
+CHOICES = {
+    Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
+    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
+}
+"""Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
 """Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
 _WATCHED = ("evaluations.csv", "episodes.csv", "training.csv")
@@ -38,7 +40,9 @@ class ComparedRun:
 
     results: RunResults
     training: Numbers
-    """Training statistics, shape (n, len(_COLUMNS)); no rows until they are read."""
+    """Training statistics, shape (n, len(columns)); no rows until they are read."""
+    columns: tuple[str, ...] = ()
+    """Of :attr:`training`: environment steps first, seconds since the start last."""
     stamp: Stamp
     """Times of change of its tables when it was read."""
 
@@ -47,14 +51,19 @@ class ComparedRun:
         """The folder of the run."""
         return self.results.path
 
-    def curve(self, plotted: str, metric: Metric, x: XAxis, smoothing: int) -> tuple[Numbers, ...]:
-        """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN."""
+    def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Numbers, ...]:
+        """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
+
+        There are no points until the column is read that the plot is to show.
+        """
         if plotted == RETURN:
-            return self.results.curve(metric, x, smoothing)
-        values = self.training[:, _COLUMNS.index(plotted)]
-        at = self.results.along(self.training[:, 0], self.training[:, -1], x)
+            return self.results.curve(metric, view.x, view.smoothing)
+        if view.column(plotted) not in self.columns:
+            return np.empty(0), np.empty(0)
+        values = self.training[:, self.columns.index(view.column(plotted))]
+        at = self.results.along(self.training[:, 0], self.training[:, -1], view.x)
         known = np.isfinite(values) & np.isfinite(at)
-        return at[known], trailing_mean(values[known], smoothing)
+        return at[known], trailing_mean(values[known], view.smoothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +72,8 @@ class RunSet:
 
     runs: tuple[ComparedRun, ...] = ()
     problems: tuple[str, ...] = ()
-    complete: bool = False
-    """True once the training statistics are read too."""
+    columns: tuple[str, ...] = ()
+    """What is read of their training statistics; nothing at first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +89,18 @@ class View:
     """Names of groups."""
     single: frozenset[Path] = frozenset()
     """Runs that are drawn besides their group."""
+    q: str = "q1"
+    """One of :data:`CHOICES`, as is the next."""
+    critic_loss: str = "critic1_loss"
+
+    def column(self, plotted: str) -> str:
+        """Return the column of the training statistics that a plot shows."""
+        return {Q: self.q, CRITIC_LOSS: self.critic_loss}.get(plotted, plotted)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the training statistics that are needed."""
+        return ("env_steps", *map(self.column, PLOTTED[1:]), "time_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +142,7 @@ def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
         try:
             stamp = _stamp(path)
             results = read_results(path, stopped)
-            nothing = np.empty((0, len(_COLUMNS)))
+            nothing = np.empty((0, 0))
             runs.append(ComparedRun(results=results, training=nothing, stamp=stamp))
         except (RequestError, OSError) as problem:
             problems.append(str(problem))
@@ -133,14 +154,15 @@ def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
     return RunSet(runs=tuple(runs), problems=tuple(problems))
 
 
-def read_training(found: RunSet, stopped: Stopped) -> RunSet:
-    """Add the training statistics of every run."""
-    runs = []
+def read_training(found: RunSet, view: View, stopped: Stopped) -> RunSet:
+    """Add the training statistics of every run that a view needs, in place of others."""
+    runs, columns = [], view.columns
     for run in found.runs:
         if stopped():
             return found
-        runs.append(replace(run, training=_training(run.path, stopped)))
-    return replace(found, runs=tuple(runs), complete=True)
+        training = _training(run.path, columns, stopped)
+        runs.append(replace(run, training=training, columns=columns))
+    return replace(found, runs=tuple(runs), columns=columns)
 
 
 def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
@@ -156,8 +178,14 @@ def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
             continue
         changed = True
         try:
-            results, training = read_results(run.path, stopped), _training(run.path, stopped)
-            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
+            runs.append(
+                ComparedRun(
+                    results=read_results(run.path, stopped),
+                    training=_training(run.path, found.columns, stopped),
+                    columns=found.columns,
+                    stamp=stamp,
+                )
+            )
         except (RequestError, OSError):
             title = run.results.title
             problems.append(Message("{run} can no longer be read; shown as it was.", run=title))
@@ -165,12 +193,12 @@ def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
     return replace(found, runs=tuple(runs), problems=tuple(problems)) if changed else None
 
 
-def _training(path: Path, stopped: Stopped) -> Numbers:
-    rows = rising(read_numbers(path / "training.csv", _COLUMNS, stopped))
+def _training(path: Path, columns: Sequence[str], stopped: Stopped) -> Numbers:
+    rows = rising(read_numbers(path / "training.csv", columns, stopped))
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each
-        rows = rows[:whole].reshape(-1, each, len(_COLUMNS)).mean(axis=1)
+        rows = rows[:whole].reshape(-1, each, len(columns)).mean(axis=1)
     return rows
 
 
@@ -212,7 +240,7 @@ def _lines(
     for place, each in enumerate(comparison.groups):
         members = [runs[run.path] for run in each.group.runs]
         curves = {
-            run.path: run.curve(plotted, comparison.metric, view.x, view.smoothing)
+            run.path: run.curve(plotted, comparison.metric, view)
             for run in members
             if each.name not in view.hidden or run.path in view.single
         }

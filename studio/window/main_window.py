@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.many.use_setup(self.setup)
+        self.many.use_parts(self.setup, self.launcher)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
@@ -369,6 +369,7 @@ class MainWindow(QMainWindow):
             self.setFocus()
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
+            self.many.find_training_group()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Update the list of runs: other programs may have changed them."""

@@ -1,5 +1,6 @@
 """Connects groups and the queue with the rest of the window."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,14 +11,18 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
+from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config.consent import Consent, LocatedModule
+from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
+from td3core.experiments.groups.watch import training_groups
 
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
+_GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
 _RUN_BUSY = "A run is training. Wait for its end, or stop it first."
 _LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
 _STAYING = (
@@ -55,16 +60,40 @@ class ManyRuns(QObject):
         self.queue.wanted.connect(self.start)
         controller.state_changed.connect(self._on_state)
         self.session.ended.connect(self.queue.on_ended)
+        self.session.allow = self._allow
+        self._finder = BackgroundReader("find-groups", self)
+        self._finder.refused.connect(self.refused)
 
     @property
     def busy(self) -> bool:
         """True while a run or a group trains."""
         return self._controller.busy or self.session.busy
 
-    def use_setup(self, setup: SetupPanel) -> None:
-        """Follow the choice where runs train."""
+    def use_parts(self, setup: SetupPanel, launcher: RunLauncher) -> None:
+        """Follow the choice where runs train; resume and branch nothing while a group trains."""
+        launcher.obstacle = self._obstacle
         self._controller.own_process = setup.own_process.isChecked()
         setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
+
+    def _obstacle(self) -> str:
+        """Return why no run can be resumed or branched now; empty if one can."""
+        if not self.session.busy:
+            return ""
+        group = self.session.group
+        return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
+
+    def _allow(self, group: Group, then: Callable[[], None]) -> None:
+        """Ask the user, if need be, to allow the code that a group's files name."""
+        self._consent.obtain(group.config.choice, lambda _: then(), self._on_declined)
+
+    def find_training_group(self) -> None:
+        """Show a group that was left to train in the background, if there is one."""
+        self._finder.read(lambda _: training_groups(self._runs_dir), self._on_found)
+
+    def _on_found(self, groups: list[Group]) -> None:
+        if groups and not self.session.busy:
+            self.panel_wanted.emit()
+            self.session.follow(groups[0])
 
     @Slot(object)
     def start(self, run: QueuedRun) -> None:
@@ -145,6 +174,7 @@ class ManyRuns(QObject):
 
     def shutdown(self) -> None:
         """Stop reading, and wait until the queue is on disk."""
+        self._finder.stop()
         self._reader.stop()
         self.queue.shutdown()
 

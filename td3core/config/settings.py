@@ -52,10 +52,10 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
     """
-    live = {name for name, _ in specs(Tunables)}
+    live, known = {name for name, _ in specs(Tunables)}, _all_fields()
     for name in values:
-        if name not in _all_fields():
-            raise unknown_name("setting", name, list(_all_fields()))
+        if name not in known:
+            raise unknown_name("setting", name, list(known))
     if "env" not in values:
         raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
     config = RunConfig(**{k: v for k, v in values.items() if k not in live})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.plots.along import heading_at
 from studio.plots.card import PlotCard
@@ -11,8 +11,9 @@ from studio.plots.catalogue import PlotSpec
 from studio.plots.compare.layer import ComparedLayer
 from studio.plots.compare.session import CompareSession
 from studio.plots.grid import CurveGrid
-from studio.session.run_set import RETURN, Line
+from studio.session.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, Line, Q
 from studio.theme.theme import Theme
+from studio.widgets.controls import describe
 from td3core.analysis.figure_data import BAND_ABOUT
 
 COMPARED = {
@@ -23,20 +24,21 @@ COMPARED = {
         curves=(),
         empty="No evaluations and no episodes yet",
     ),
-    "q1": PlotSpec(
+    Q: PlotSpec(
         name="compare_q",
-        title="Q₁",
-        help=f"Mean value of the sampled actions by the first critic. {BAND_ABOUT}",
+        title="Q values",
+        help=f"Mean value of the sampled actions by a critic, or the target that both learn."
+        f" {BAND_ABOUT}",
         curves=(),
     ),
-    "critic1_loss": PlotSpec(
+    CRITIC_LOSS: PlotSpec(
         name="compare_critic_loss",
-        title="Critic loss, Q₁",
-        help=f"Mean squared distance of the first critic to the target. {BAND_ABOUT}",
+        title="Critic loss",
+        help=f"Mean squared distance of a critic to the target, (Q − y)². {BAND_ABOUT}",
         curves=(),
         log_button=True,
     ),
-    "actor_loss": PlotSpec(
+    ACTOR_LOSS: PlotSpec(
         name="compare_actor_loss",
         title="Actor loss",
         help=f"−mean Q₁(s, π(s)). {BAND_ABOUT}",
@@ -52,18 +54,47 @@ class CompareGrid(CurveGrid):
         self, session: CompareSession, theme: Theme, parent: QWidget | None = None
     ) -> None:
         self._session = session
+        self._choices: dict[str, QComboBox] = {}
+        self._refit: set[str] = set()
+        """Plots that show something else now: their y axes are to fit it."""
         cards = {}
         for plotted, spec in COMPARED.items():
             layer = ComparedLayer(partial(self._lines, plotted))
             cards[spec.name] = card = PlotCard(spec, [layer], theme)
             card.heading = self._heading
             card.writer = partial(session.export, plotted)
+            if plotted in CHOICES:
+                self._choices[plotted] = self._choice(plotted, spec)
+                card.replace_title(self._choices[plotted])
         super().__init__(cards, theme, parent)
         self._axis = session.view.x
         session.shown_changed.connect(self._on_shown)
         session.opened.connect(self.start_over)
 
+    def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
+        """Return the list of what a plot can show."""
+        combo = QComboBox()
+        describe(combo, f"{spec.name}_combo", f"Shown as {spec.title}", "What this plot shows")
+        combo.setToolTip(spec.help)
+        # A narrow plot has little room above it.
+        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        combo.setMinimumContentsLength(6)
+        for column, text in CHOICES[plotted].items():
+            combo.addItem(text, column)
+
+        def choose(_: int) -> None:
+            self._session.change(**{plotted: combo.currentData()})
+            self._refit.add(spec.name)
+
+        combo.activated.connect(choose)
+        return combo
+
     def _on_shown(self) -> None:
+        for plotted, combo in self._choices.items():
+            combo.setCurrentIndex(combo.findData(self._session.view.column(plotted)))
+        for name in self._refit:
+            self.card(name).reset_heights()
+        self._refit.clear()
         if self._session.view.x != self._axis:
             self._axis = self._session.view.x
             self.start_over()

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from studio.formatting import format_number
 from studio.plots.layers.curves import make_item
 from studio.plots.layers.layer import Entry, Layer, View
+from studio.plots.layers.lines_item import DrawnLine, LinesItem
 from studio.session.run_set import Line
 from studio.session.series import Numbers, thinned
 from studio.theme.theme import Theme
@@ -36,62 +37,32 @@ def colour_of(theme: Theme, place: int) -> str:
     return theme.on_panel(plain, _REPEATED).name() if rounds % 2 else plain.name()
 
 
-class _Drawn:
-    """The graphics items of one line. Those of a band are made when there is one to draw."""
+class _DrawnBand:
+    """The graphics items of the area between two curves."""
 
     def __init__(self, plot: pg.PlotWidget) -> None:
         self._plot = plot
-        self._shade: QColor | None = None
-        self.line = make_item()
-        self._edges: tuple[pg.PlotDataItem, ...] = ()
-        self._band: pg.FillBetweenItem | None = None
-        plot.addItem(self.line)
+        self._edges = (make_item(), make_item())
+        for edge in self._edges:
+            plot.addItem(edge)
+            # Only the area between them is seen; shown, they would cost as much as lines.
+            edge.hide()
+        self._band = pg.FillBetweenItem(*self._edges)
+        self._band.setZValue(-5)
+        plot.addItem(self._band)
 
     def remove(self) -> None:
         """Take the items off the plot."""
-        for item in (self.line, *self._edges, self._band):
-            if item is not None:
-                self._plot.removeItem(item)
+        for item in (*self._edges, self._band):
+            self._plot.removeItem(item)
 
-    def paint(self, colour: QColor) -> None:
-        """Take on a colour."""
-        self.line.setPen(pg.mkPen(colour, width=1))
-        self._shade = QColor(colour)
-        self._shade.setAlphaF(_BAND_OPACITY)
-        self._paint_band()
-
-    def _paint_band(self) -> None:
-        if self._band is not None and self._shade is not None:
-            self._band.setBrush(pg.mkBrush(self._shade))
-
-    def draw(self, line: Line, view: View) -> list[Numbers]:
-        """Draw the part in view and return its heights."""
-        curve, part = line.curve, _in_view(line.curve.x, view)
-        x, y = thinned(curve.x[part], curve.middle[part], view.points)
-        self.line.setData(x, y)
-        heights = [y]
-        if curve.low is not None and curve.high is not None:
-            ends = (curve.low[part], curve.high[part])
-            self._draw_band(curve.x[part], ends)
-            heights += ends
-        elif self._band is not None:
-            self._band.hide()
-        return heights
-
-    def _draw_band(self, x: Numbers, ends: tuple[Numbers, Numbers]) -> None:
-        if self._band is None:
-            self._edges = (make_item(), make_item())
-            for edge in self._edges:
-                self._plot.addItem(edge)
-                # Only the area between them is seen; shown, they would cost as much as lines.
-                edge.hide()
-            self._band = pg.FillBetweenItem(*self._edges)
-            self._band.setZValue(-5)
-            self._plot.addItem(self._band)
-            self._paint_band()
+    def draw(self, x: Numbers, ends: tuple[Numbers, Numbers], colour: QColor) -> None:
+        """Fill the area between two curves."""
+        shade = QColor(colour)
+        shade.setAlphaF(_BAND_OPACITY)
+        self._band.setBrush(pg.mkBrush(shade))
         for edge, end in zip(self._edges, ends, strict=True):
             edge.setData(x, end)
-        self._band.show()
 
 
 class ComparedLayer(Layer):
@@ -100,37 +71,61 @@ class ComparedLayer(Layer):
     def __init__(self, lines: Callable[[], Sequence[Line]]) -> None:
         """Take a function that returns the lines to draw at present."""
         self._lines = lines
-        self._drawn: list[_Drawn] = []
+        self._item = LinesItem()
+        self._bands: list[_DrawnBand] = []
         self._plot: pg.PlotWidget | None = None
         self._theme: Theme | None = None
-        self._painted: list[tuple[str, int, bool]] = []
         self._shown: Sequence[Line] | None = None
         self._range = (0.0, 0.0)
         self._heights: list[Numbers] = []
 
     def attach(self, plot: pg.PlotWidget) -> None:
-        """Note the plot; lines are added as they come."""
+        """Add the lines to a plot; bands are added as they come."""
         self._plot = plot
+        plot.addItem(self._item)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme at the next redraw."""
-        self._theme, self._painted = theme, []
+        self._theme, self._shown = theme, None
 
     def draw(self, view: View) -> Sequence[Numbers]:
         """Draw the part in view of every line."""
         lines = self._lines()
-        self._provide(len(lines))
-        self._paint(lines)
         if lines is self._shown and self._covers(view):
             return self._heights
         ahead = _AHEAD * (view.high - view.low)
         share = min(1.0, _LINES_IN_FULL / max(len(lines), 1))
         points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
         wider = View(low=view.low - ahead, high=view.high + ahead, points=points)
-        self._shown, self._range, self._heights = lines, (wider.low, wider.high), []
-        for line, drawn in zip(lines, self._drawn, strict=True):
-            self._heights += drawn.draw(line, wider)
+        self._shown, self._range = lines, (wider.low, wider.high)
+        drawn = [self._part(line, wider) for line in lines]
+        self._item.set_lines(drawn)
+        self._heights = [line.y for line in drawn] + self._draw_bands(lines, wider)
         return self._heights
+
+    def _part(self, line: Line, view: View) -> DrawnLine:
+        curve, part = line.curve, _in_view(line.curve.x, view)
+        x, y = thinned(curve.x[part], curve.middle[part], view.points)
+        return DrawnLine(x, y, QColor(self._colour(line)))
+
+    def _draw_bands(self, lines: Sequence[Line], view: View) -> list[Numbers]:
+        """Draw the part in view of every band and return its heights."""
+        assert self._plot is not None
+        heights: list[Numbers] = []
+        count = 0
+        for line in lines:
+            curve, part = line.curve, _in_view(line.curve.x, view)
+            if curve.low is None or curve.high is None:
+                continue
+            if count == len(self._bands):
+                self._bands.append(_DrawnBand(self._plot))
+            ends = (curve.low[part], curve.high[part])
+            self._bands[count].draw(curve.x[part], ends, QColor(self._colour(line)))
+            heights += ends
+            count += 1
+        while len(self._bands) > count:
+            self._bands.pop().remove()
+        return heights
 
     def _covers(self, view: View) -> bool:
         """Return whether what is drawn fills a view in enough detail."""
@@ -173,23 +168,7 @@ class ComparedLayer(Layer):
     @property
     def drawn_lines(self) -> list[tuple[Numbers, Numbers]]:
         """What is drawn at present, thinned, for each line."""
-        return [drawn.line.getOriginalDataset() for drawn in self._drawn]
-
-    def _provide(self, count: int) -> None:
-        assert self._plot is not None
-        while len(self._drawn) < count:
-            self._drawn.append(_Drawn(self._plot))
-        while len(self._drawn) > count:
-            self._drawn.pop().remove()
-            self._painted = []
-
-    def _paint(self, lines: Sequence[Line]) -> None:
-        wanted = [(line.label, line.place, line.faint) for line in lines]
-        if self._theme is None or wanted == self._painted:
-            return
-        self._painted = wanted
-        for line, drawn in zip(lines, self._drawn, strict=True):
-            drawn.paint(QColor(self._colour(line)))
+        return [(line.x, line.y) for line in self._item.lines]
 
     def _colour(self, line: Line) -> str:
         assert self._theme is not None

@@ -9,6 +9,8 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.session.run_set import (
+    CHOICES,
+    CRITIC_LOSS,
     RETURN,
     RunSet,
     Shown,
@@ -27,8 +29,6 @@ from td3core.exporters.registry import export_figure
 
 REFRESH_MS = 3_000
 """Between looks at the files of the runs, of which some may still be training."""
-
-TITLES = {RETURN: "", "q1": "Q₁", "critic1_loss": "Critic loss, Q₁", "actor_loss": "Actor loss"}
 
 
 class CompareSession(QObject):
@@ -138,13 +138,13 @@ class CompareSession(QObject):
             count = f" (n = {counts[line.label]})" if line.label in counts else ""
             lines.append(line_of(line.label + count, line.place, line.curve))
         title = ", ".join(dict.fromkeys(each.group.env for each in comparison.groups))
-        label = TITLES[plotted] or return_label(comparison.metric)
+        label = y_label(plotted, self.shown.view, comparison.metric)
         figure = FigureData(
             title=title,
             x_label="",
             y_label=label,
             lines=tuple(lines),
-            logarithmic=plotted == "critic1_loss",
+            logarithmic=plotted == CRITIC_LOSS,
         )
         return in_units(figure, self.shown.view.x)
 
@@ -194,6 +194,15 @@ class CompareSession(QObject):
             self._again.start()
 
 
+def y_label(plotted: str, view: View, metric: Metric) -> str:
+    """Return what a plot shows, as the name of its y axis."""
+    if plotted == RETURN:
+        return return_label(metric)
+    if plotted not in CHOICES:
+        return "Actor loss"
+    return CHOICES[plotted][view.column(plotted)]
+
+
 def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -> None:
     """Report the returns first: they are what the user wants to see."""
     try:
@@ -201,7 +210,7 @@ def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -
         if stopped():
             return
         report((found, build(found, view)))
-        found = read_training(found, stopped)
+        found = read_training(found, view, stopped)
         report((found, build(found, view)))
     except RequestError as problem:
         report(problem)
@@ -209,10 +218,10 @@ def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -
 
 def _build_only(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
     try:
-        if not found.complete:
-            # The change came while the training statistics were being read.
+        if found.columns != view.columns:
+            # Another column is wanted, or the change came while the first ones were being read.
             report((found, build(found, view)))
-            found = read_training(found, stopped)
+            found = read_training(found, view, stopped)
         report((found, build(found, view)))
     except RequestError as problem:
         report(problem)

@@ -5,7 +5,8 @@ from typing import Any
 
 from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
-from td3core.experiments.groups.conductor import Command, Conductor
+from td3core.experiments.groups.commands import Command
+from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import (
     GroupEnded,

@@ -3,13 +3,13 @@
 import queue
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation
+from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
 from td3core.experiments.jobs import Job, NewRun, ResumedRun
@@ -17,7 +17,6 @@ from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from td3core.runs.lock import holder
 
-Verb = Literal["pause", "resume", "stop", "kill"]
 _EXIT_S = 10.0
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
 """How long runs of an earlier process of the group may take to save and end."""
@@ -27,14 +26,6 @@ _LOOK_S = 1.0
 
 def _ignore(*_: object) -> None:
     pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """What is asked of one run, or of all if ``seed`` is None."""
-
-    verb: Verb
-    seed: int | None = None
 
 
 class Conductor:
@@ -62,6 +53,7 @@ class Conductor:
         self._report, self._on_log, self._consent = report, on_log, consent
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
         self._stopping = False
+        self._looked_at = 0.0
         self._processes: dict[int, RunProcess] = {}
         self.statuses: dict[int, SeedStatus] = {}
         """By seed, in the order of the group."""
@@ -91,6 +83,8 @@ class Conductor:
         with self._group.locked():
             if save:
                 self._group.save()
+            # Those that came too late for the process before this one.
+            list(take_requests(self._group))
             self._await_earlier_runs()
             self._read_statuses()
             try:
@@ -167,6 +161,10 @@ class Conductor:
         )
 
     def _handle_next(self) -> None:
+        if time.monotonic() - self._looked_at >= _LOOK_S:
+            self._looked_at = time.monotonic()
+            for command in take_requests(self._group):
+                self._obey(command)
         try:
             message = self._inbox.get(timeout=_LOOK_S)
         except queue.Empty:

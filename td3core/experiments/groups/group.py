@@ -87,6 +87,16 @@ class Group:
                 found[run.config.seed] = summarise(run)
         return {seed: found[seed] for seed in self.seeds if seed in found}
 
+    def is_training(self) -> bool:
+        """Return whether a process trains it, or is about to."""
+        if not (self.path / "lock").is_file():
+            return False
+        try:
+            with self.locked():
+                return False
+        except RequestError:
+            return True
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from training the group.

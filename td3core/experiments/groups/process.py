@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from td3core.errors import Message, quoted
-from td3core.experiments.groups.conductor import Command
+from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.messages import GroupEnded, GroupMessage, NewGroup, ResumedGroup
 from td3core.system.message_process import MessageProcess
 

@@ -1,17 +1,18 @@
 """Where the runs of a sweep train: the interface, and processes of this machine."""
 
+import contextlib
 import json
 import os
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.experiments.sweeps.worker import Outcome
+from td3core.experiments.sweeps.worker import Outcome, WorkerJob
 from td3core.system.child_process import python_command
-from td3core.system.regular_files import open_own, read_text
+from td3core.system.regular_files import open_own, read_text, require_own
 
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
@@ -67,12 +68,16 @@ def free_cores() -> int:
 
 
 class LocalExecutor:
-    """One process of this machine for each run."""
+    """One process of this machine for each run.
+
+    Another one is kept ready: loading torch takes a process a second or two.
+    """
 
     def __init__(self, slots: int, log_dir: Path, consent: Consent = NO_CONSENT) -> None:
         """``consent`` is to the code that the files of its runs name."""
-        self._slots, self._allowed = slots, json.dumps(sorted(consent.allowed))
+        self._slots, self._allowed = slots, [list(each) for each in sorted(consent.allowed)]
         self._log_dir = log_dir
+        self._spare: subprocess.Popen[bytes] | None = None
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
 
     @property
@@ -88,17 +93,32 @@ class LocalExecutor:
         """
         outcome = self._outcome_file(run)
         outcome.unlink(missing_ok=True)
-        command = python_command(_WORKER, [str(run), str(outcome), self._allowed])
-        with open_own(self._log_dir / f"{run.name}.log", os.O_WRONLY | os.O_APPEND, "ab") as log:
-            self._processes[run] = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log
+        log = self._log_dir / f"{run.name}.log"
+        require_own(log)
+        job = WorkerJob(run=str(run), outcome=str(outcome), log=str(log), allowed=self._allowed)
+        process, self._spare = self._spare or self._launch(), None
+        self._processes[run] = process
+        assert process.stdin is not None
+        # A worker that has died is noticed by :meth:`wait`, like one that dies later.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
+            process.stdin.flush()
+        # Without room for another one, the next run waits for its process.
+        with contextlib.suppress(OSError):
+            self._spare = self._launch()
+
+    def _launch(self) -> "subprocess.Popen[bytes]":
+        path = self._log_dir / "workers.log"
+        with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as log:
+            return subprocess.Popen(  # noqa: S603
+                python_command(_WORKER), stdin=subprocess.PIPE, stdout=log, stderr=log
             )
 
     def stop(self, run: Path) -> None:
         """Ask a run to save and end."""
         process = self._processes.get(run)
-        if process is not None and process.stdin is not None:
-            process.stdin.close()
+        if process is not None:
+            _hang_up(process)
 
     def wait(self, timeout_s: float) -> list[RunEnd]:
         """Return the runs that have ended since the last call; wait until one has, or so long."""
@@ -116,10 +136,15 @@ class LocalExecutor:
 
     def close(self) -> None:
         """Stop everything that is left, and kill what does not stop."""
-        for run in self._processes:
-            self.stop(run)
+        processes = [*self._processes.values()]
+        if self._spare is not None:
+            self._spare.kill()
+            processes.append(self._spare)
+            self._spare = None
+        for process in processes:
+            _hang_up(process)
         end = time.monotonic() + _CLOSE_S
-        for process in self._processes.values():
+        for process in processes:
             try:
                 process.wait(max(0.0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
@@ -132,8 +157,7 @@ class LocalExecutor:
 
     def _end_of(self, run: Path) -> RunEnd:
         process = self._processes.pop(run)
-        if process.stdin is not None:
-            process.stdin.close()
+        _hang_up(process)
         try:
             found = json.loads(read_text(self._outcome_file(run)))
             return RunEnd(run=run, outcome=Outcome(**found))
@@ -141,3 +165,11 @@ class LocalExecutor:
             code = process.returncode
             how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
             return RunEnd(run=run, outcome=None, lost=f"its process {how}")
+
+
+def _hang_up(process: "subprocess.Popen[bytes]") -> None:
+    """Close the standard input of a worker, which stops it."""
+    if process.stdin is not None:
+        # What a dead worker has not read is lost.
+        with contextlib.suppress(OSError):
+            process.stdin.close()

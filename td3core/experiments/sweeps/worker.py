@@ -1,9 +1,9 @@
 """Trains one run of a sweep, in a process of its own. It also resumes one that was interrupted."""
 
 import contextlib
+import importlib
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.system.child_process import leave_signals_to_parent
 from td3core.system.files import write_atomically
+from td3core.system.regular_files import open_own
 
 _POLL_S = 0.1
 _PATIENCE_S = 60.0
@@ -29,6 +30,19 @@ class Outcome:
 
     stopped: str
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerJob:
+    """What a worker is to train, as a line of JSON."""
+
+    run: str
+    outcome: str
+    """The file for the :class:`Outcome`."""
+    log: str
+    """The file for what the run prints."""
+    allowed: list[list[str]]
+    """The code that it may run: modules, each with its folder."""
 
 
 def train_run(
@@ -57,25 +71,41 @@ def train_run(
 
 
 def main() -> int:
-    """Train the run that is the first argument; write the outcome to the file that is the second.
-
-    The third is the code that it may run: a JSON list of modules, each with its folder.
+    """Load what training needs, then train the run of the :class:`WorkerJob` on standard input.
 
     The end of standard input, such as by the death of the sweep, stops the run and saves it.
     """
     leave_signals_to_parent()
-    run, file = Path(sys.argv[1]), Path(sys.argv[2])
-    control = Control()
     # An environment may read or close what is standard input.
     pipe = os.dup(0)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
+    # Now: a worker may be started long before there is a run for it.
+    importlib.import_module("td3core.training.launch")
+    line = _read_line(pipe)
+    if not line:
+        return 0
+    job, control = WorkerJob(**json.loads(line)), Control()
+    with open_own(Path(job.log), os.O_WRONLY | os.O_APPEND, "ab") as log:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
     threading.Thread(target=_stop_at_end, args=(pipe, control), daemon=True).start()
-    consent = Consent(frozenset((name, folder) for name, folder in json.loads(sys.argv[3])))
-    outcome = train_run(run, control, consent=consent)
-    write_atomically(file, json.dumps(asdict(outcome)).encode())
+    consent = Consent(frozenset((name, folder) for name, folder in job.allowed))
+    outcome = train_run(Path(job.run), control, consent=consent)
+    write_atomically(Path(job.outcome), json.dumps(asdict(outcome)).encode())
     return 0
+
+
+def _read_line(pipe: int) -> bytes:
+    """Return the first line, empty if there is none; nothing of what follows is taken."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(pipe, 1)
+        if not byte:
+            return b""
+        line += byte
+    return line
 
 
 def _stop_at_end(pipe: int, control: Control) -> None:

@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QWidget
 from studio.experiments.panel import ManyRunsPanel
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
+from td3core.config import make_settings
 from td3core.errors import Message
-from td3core.experiments.groups.conductor import Command
-from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.commands import Command, take_requests
+from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from tests.support.scripted import STEPS
 
@@ -240,3 +242,53 @@ def test_where_runs_train_is_remembered(window, find, tmp_path: Path) -> None:
     assert other.controller.own_process
     other.close()
     other.deleteLater()
+
+
+@pytest.fixture
+def left_alone(runs_dir: Path) -> Iterator[Group]:
+    """A group that another process trains, as far as its folder shows."""
+    config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
+    group = create_group(runs_dir, (0, 1), config, tunables)
+    RunDirectory.create(runs_dir, group.config_of(0), tunables, group=group.name)
+    with group.locked():
+        yield group
+
+
+def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
+    qtbot, left_alone, window, panel, find
+) -> None:
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 2, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: panel.model.statuses[0].run is not None, timeout=PATIENCE_MS)
+    assert window.many.busy
+    assert find("many_dock").isVisible()
+    run = panel.model.statuses[0].run
+    for start in (window.launcher.resume, window.launcher.branch):
+        window.banner.hide()
+        start(run)
+        assert window.banner.text == (
+            f"The group {left_alone.name} is training. Wait for its end, or stop it first."
+        )
+    find("group_stop_button").click()
+    asked: list[Command] = []
+    qtbot.waitUntil(lambda: asked.extend(take_requests(left_alone)) or bool(asked))
+    assert asked == [Command(verb="stop")]
+    window.many.session.detach()
+    assert not window.many.busy
+
+
+def test_resuming_a_group_asks_for_the_code_that_its_files_name(
+    qtbot, window, panel, played, monkeypatch, runs_dir
+) -> None:
+    config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
+    asked: list[str] = []
+    monkeypatch.setattr(
+        window.consent, "obtain", lambda choice, then, declined: asked.append(choice.env_id)
+    )
+    job = NewGroup(runs_dir=runs_dir, seeds=(0,), config=config, tunables=tunables)
+    window.many.session.start(job)
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 1)
+    played.last.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    window.many.session.resume()
+    assert asked == [STEPS_ENV]
+    assert not window.many.busy

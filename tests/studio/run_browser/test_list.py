@@ -10,7 +10,8 @@ from pytestqt.modeltest import ModelTester
 
 from studio.run_browser import scanner
 from studio.run_browser.columns import Column, started
-from studio.run_browser.scanner import Found, RunRow, scan
+from studio.run_browser.rows import Found, RunRow
+from studio.run_browser.scanner import scan
 from studio.session.history import read_history
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run, return_at

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 from studio.run_browser.columns import Column, about, detail_of, text_of
-from studio.run_browser.scanner import Found, RunRow, scan
+from studio.run_browser.rows import Found, RunRow
+from studio.run_browser.scanner import scan
 from tests.studio.fake_runs import make_run
 
 

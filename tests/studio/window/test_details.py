@@ -24,7 +24,7 @@ from studio.formatting import about_steps
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
-from studio.run_browser.scanner import RunRow
+from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import LINES
 from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme

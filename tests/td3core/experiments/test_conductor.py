@@ -7,7 +7,8 @@ import pytest
 
 from td3core.errors import Message, RequestError
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.conductor import Command, Conductor
+from td3core.experiments.groups.commands import Command, request
+from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group, find_group, open_group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.events import Event
@@ -181,3 +182,21 @@ def test_a_damaged_file_of_a_group_is_refused(make_group, content: str) -> None:
     (group.path / "group.json").write_text(content)
     with pytest.raises(RequestError, match=r"group\.json cannot be read"):
         open_group(group.path)
+
+
+def test_a_request_in_the_folder_of_the_group_reaches_its_process(make_group, conduct) -> None:
+    group = make_group((0, 1))
+    request(group, Command(verb="kill"))
+
+    def act(actor: Actor) -> None:
+        actor.start()
+        if actor.seed == 1:
+            for name in ("1.json", "2.json"):
+                (group.path / "requests" / name).write_text('{"verb": "format", "seed": null}')
+            request(group, Command(verb="stop"))
+
+    stage, statuses = conduct(group, act)
+    # The request that came before the group was started is dropped, as is what makes no sense.
+    assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"]]
+    assert [status.state for status in statuses] == [SeedState.STOPPED] * 2
+    assert not list((group.path / "requests").iterdir())

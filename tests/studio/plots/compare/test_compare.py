@@ -16,6 +16,7 @@ from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
 from td3core.analysis.wording import estimate_text
+from td3core.runs.directory import RunDirectory, training_columns
 from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action
@@ -307,3 +308,26 @@ def test_the_colours_of_two_rounds_are_distinct_and_seen(name: str) -> None:
     assert len(set(colours)) == len(colours)
     assert theme.panel not in colours
     assert sessions.REFRESH_MS >= 1000
+
+
+def test_the_plots_of_the_critics_show_another_one_or_the_target(qtbot, alone, groups) -> None:
+    for number, path in enumerate(groups):
+        table = RunDirectory.open(path).table("training", training_columns())
+        for step in (500, 1000):
+            table.add((step, step, *(100 * number + at for at in range(1, 7)), step / 10))
+        table.flush()
+    alone.start(qtbot, groups)
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    shown = {}
+    for plot, name in (
+        ("compare_q", "Q₁"),
+        ("compare_q", "Q₂"),
+        ("compare_q", "Target"),
+        ("compare_critic_loss", "Q₂ loss"),
+    ):
+        pick(qtbot, alone, alone.find, f"{plot}_combo", name)
+        shown[plot, name] = sorted(y[-1] for _, y in lines(alone, plot))
+    for number, found in zip((1, 2, 3, 5), shown.values(), strict=True):
+        assert found == [100 * run + number for run in range(6)]
+    plotted = alone.comparison.session.figure("critic_loss")
+    assert plotted.y_label == "Q₂ loss"

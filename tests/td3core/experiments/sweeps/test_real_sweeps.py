@@ -16,6 +16,7 @@ import pytest
 
 from td3core.cli.app import main
 from td3core.runs.directory import RunDirectory
+from td3core.runs.lock import holder
 
 TEXT = """
 environment = "Pendulum-v1"
@@ -124,8 +125,9 @@ def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
     with sweeping(root, runs_dir, file) as process:
         # Its run dies after the first checkpoint, and is resumed by the sweep.
         until(lambda: (first / "checkpoints" / "step_000000400.safetensors").exists())
-        worker = next(c for c in process.children() if str(first) in " ".join(c.cmdline()))
-        kill(worker)
+        training = holder(first)
+        assert training is not None
+        kill(psutil.Process(training.pid))
         until(lambda: (first / "checkpoints" / "step_000000800.safetensors").exists())
         workers = process.children(recursive=True)
         kill(process)

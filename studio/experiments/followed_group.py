@@ -1,0 +1,90 @@
+"""A group that another process trains: followed and steered through its folder."""
+
+import queue
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject
+
+from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core.errors import Message, RequestError
+from td3core.experiments.groups.commands import Command, request
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.messages import GroupEnded, GroupMessage, GroupStarted
+from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.experiments.groups.watch import watch
+
+_POLL_S = 1.0
+
+
+class FollowedGroup:
+    """Has the methods of a ``GroupProcess``; all reading and writing is done in a thread."""
+
+    def __init__(
+        self,
+        group: Group,
+        report: Callable[[GroupMessage], None],
+        on_refused: Callable[[str], None],
+        parent: QObject,
+    ) -> None:
+        self._report = report
+        self._asks: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._task = BackgroundTask("follow-group", parent)
+        self._task.reported.connect(self._take)
+        self._task.failed.connect(on_refused)
+        self._refused = on_refused
+        reason = Message("it trains in the background")
+        report(GroupStarted(group=group, jobs=0, reason=reason))
+        self._task.start(partial(_follow, group, self._asks))
+
+    def command(self, command: Command) -> None:
+        """Ask for something."""
+        self._asks.put(command)
+
+    def detach(self) -> None:
+        """Follow it no longer; it trains on."""
+        self._stop()
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Stop following; what was asked for is written first."""
+        del timeout_s
+        self._stop()
+        return True
+
+    def _stop(self) -> None:
+        self._asks.put(None)
+        self._task.stop()
+
+    def _take(self, found: object) -> None:
+        if isinstance(found, RequestError):
+            self._refused(str(found))
+        elif isinstance(found, SeedStatus | GroupEnded):
+            self._report(found)
+
+
+def _follow(
+    group: Group, asks: "queue.SimpleQueue[Command | None]", report: Report, stopped: Stopped
+) -> None:
+    """Report every change of the group's runs until it no longer trains."""
+    known: tuple[SeedStatus, ...] = ()
+    while True:
+        training = group.is_training()
+        found = watch(group)
+        for status in found:
+            if status not in known:
+                report(status)
+        known = found
+        if not training:
+            report(GroupEnded(statuses=found))
+            return
+        try:
+            ask = asks.get(timeout=_POLL_S)
+            if ask is None:
+                return
+            request(group, ask)
+        except queue.Empty:
+            pass
+        except RequestError as problem:
+            report(problem)
+        if stopped():
+            return

@@ -1,0 +1,89 @@
+"""Many lines as one graphics item."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+
+from studio.session.series import Numbers
+
+
+class DrawnLine(NamedTuple):
+    """The points of one line, without NaN, and its colour."""
+
+    x: Numbers
+    """Shape (n,)."""
+    y: Numbers
+    """Shape (n,)."""
+    colour: QColor
+
+
+class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
+    """Draws lines one pixel wide.
+
+    Fifty items of pyqtgraph's own would each take note of every change of the view, which costs
+    more than drawing them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logarithmic = False
+        self._lines: Sequence[DrawnLine] = ()
+        self._made: list[tuple[QPen, QPolygonF]] | None = None
+        self._bounds = QRectF()
+
+    @property
+    def lines(self) -> Sequence[DrawnLine]:
+        """What is drawn."""
+        return self._lines
+
+    def set_lines(self, lines: Sequence[DrawnLine]) -> None:
+        """Draw these lines, the last one on top."""
+        self._lines, self._made = lines, None
+        self.prepareGeometryChange()
+        self._bounds = _bounds_of(self._shown())
+        self.update()
+
+    def setLogMode(self, x: bool, y: bool) -> None:  # noqa: N802
+        """Take whether the y axis is logarithmic, as pyqtgraph tells every item of a plot."""
+        del x
+        if y != self._logarithmic:
+            self._logarithmic = y
+            self.set_lines(self._lines)
+
+    def boundingRect(self) -> QRectF:  # noqa: N802
+        """Return the area that the lines cover."""
+        return self._bounds
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Draw."""
+        if self._made is None:
+            self._made = [
+                (pg.mkPen(line.colour, width=1), pg.functions.arrayToQPolygonF(line.x, line.y))
+                for line in self._shown()
+            ]
+        for pen, polygon in self._made:
+            painter.setPen(pen)
+            painter.drawPolyline(polygon)
+
+    def _shown(self) -> list[DrawnLine]:
+        """Return the lines in the coordinates of the plot."""
+        found = []
+        for x, y, colour in self._lines:
+            if self._logarithmic:
+                known = y > 0
+                found.append(DrawnLine(x[known], np.log10(y[known]), colour))
+            else:
+                found.append(DrawnLine(x, y, colour))
+        return [line for line in found if len(line.x)]
+
+
+def _bounds_of(lines: Sequence[DrawnLine]) -> QRectF:
+    if not lines:
+        return QRectF()
+    left, right = min(each.x[0] for each in lines), max(each.x[-1] for each in lines)
+    low, high = min(each.y.min() for each in lines), max(each.y.max() for each in lines)
+    return QRectF(left, low, right - left, high - low)

@@ -1,0 +1,100 @@
+"""What is known of the runs of a folder, and how that of a long list is kept for the next start.
+
+The file belongs to the user's cache: without it, or with a damaged one, the runs are read again.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from td3core.runs.listing import RunSummary
+from td3core.runs.metadata import Parent, RunStatus
+from td3core.system.files import make_folder, write_atomically
+from td3core.system.regular_files import read_text
+
+SCHEMA = 1
+LEAST_RUNS = 200
+"""Shorter lists are read in a moment."""
+_MOST_BYTES = 256 * 2**20
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run of the list: what is known of it, or why it cannot be read."""
+
+    path: Path
+    stamp: Stamp
+    """Times of change of its files when it was read."""
+    summary: RunSummary | None = None
+    problem: str = ""
+    changed: str = ""
+    """The settings that differ from its preset's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """News of a folder. Those that are ``gone`` come with the last, ``complete`` one."""
+
+    rows: tuple[RunRow, ...] = ()
+    gone: frozenset[Path] = frozenset()
+    complete: bool = False
+
+
+def load(folder: Path) -> dict[Path, RunRow]:
+    """Return what was known of a folder's runs; nothing if that is not on record."""
+    try:
+        found = json.loads(read_text(_file(folder), _MOST_BYTES))
+        if found["schema"] != SCHEMA or found["folder"] != str(folder):
+            return {}
+        rows = [_row(folder, each) for each in found["rows"]]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+    return {row.path: row for row in rows}
+
+
+def save(folder: Path, rows: Mapping[Path, RunRow]) -> None:
+    """Keep what is known of a folder's runs, if they are many."""
+    if len(rows) < LEAST_RUNS:
+        return
+    known = [_values(row) for row in rows.values() if row.summary is not None]
+    text = json.dumps({"schema": SCHEMA, "folder": str(folder), "rows": known})
+    with contextlib.suppress(OSError):
+        make_folder(_file(folder).parent)
+        write_atomically(_file(folder), text.encode())
+
+
+def _file(folder: Path) -> Path:
+    key = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return platformdirs.user_cache_path("td3-studio", False) / "lists" / f"{key}.json"
+
+
+def _values(row: RunRow) -> dict[str, Any]:
+    assert row.summary is not None
+    summary = asdict(row.summary) | {"run": row.path.name}
+    return {"stamp": row.stamp, "changed": row.changed, "summary": summary}
+
+
+def _row(folder: Path, values: dict[str, Any]) -> RunRow:
+    """Return a row from what was kept of it.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is damaged.
+    """
+    summary = dict(values["summary"])
+    path = folder / summary["run"]
+    parent = summary["parent"]
+    summary |= {
+        "run": path,
+        "state": RunStatus(summary["state"]),
+        "parent": Parent(**parent) if parent else None,
+    }
+    stamp, changed = tuple(values["stamp"]), str(values["changed"])
+    return RunRow(path=path, stamp=stamp, summary=RunSummary(**summary), changed=changed)
