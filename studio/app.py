@@ -17,6 +17,7 @@ from studio.theme.theme import load_theme, system_theme
 from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
+from td3core.system.openmp import shorten_waits
 
 SWITCH_INTERVAL_S = 0.0005
 """How often Python switches threads. With its default of 5 ms, the warm-up and the environments,
@@ -45,6 +46,7 @@ def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
     if sys.platform == "win32":
         # On Windows torch cannot be loaded after Qt (torch issue 166628).
         load_engine_in_background().join()
+    shorten_waits()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     app = QApplication(sys.argv[:1])
     app.setApplicationName("TD3 Studio")

@@ -49,6 +49,9 @@ class _Question(QDialog):
         field = make_field(name, spec(RunConfig, name), value)
         assert isinstance(field.widget, QSpinBox)
         self._form.addRow(spec(RunConfig, name).label, field.widget)
+        # The buttons were made before it, and would have the focus.
+        field.widget.setFocus()
+        field.widget.selectAll()
         return field.widget
 
 

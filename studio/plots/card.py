@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
@@ -79,6 +79,9 @@ class PlotCard(QWidget):
         self._legend = Legend(plot.help, theme)
         self._readout = Readout(self.plot, theme)
         self._lay_out()
+        # pyqtgraph's own menu exports pictures without title, legend or name of the run.
+        self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.plot.customContextMenuRequested.connect(self._show_menu)
         self._header.log_toggled.connect(self._set_log)
         self._header.reset_requested.connect(self.reset_requested)
         self._header.chosen.connect(self.chosen)
@@ -277,6 +280,10 @@ class PlotCard(QWidget):
         return bool(super().eventFilter(watched, event))
 
     # Exporting ----------------------------------------------------------------------------------
+
+    @Slot(QPoint)
+    def _show_menu(self, at: QPoint) -> None:
+        self._header.export_menu.popup(self.plot.mapToGlobal(at))
 
     @Slot(str)
     def _ask_export(self, kind: str) -> None:

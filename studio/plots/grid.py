@@ -1,6 +1,7 @@
 """Plots in a grid, with one x axis and one crosshair."""
 
 import math
+import time
 from collections.abc import Mapping
 from functools import partial
 
@@ -14,12 +15,14 @@ from studio.plots.view_range import steps_shown
 from studio.theme.theme import Theme
 
 _COLUMNS = 2
-REDRAW_MS = 100
-"""Shortest time between redraws: ten a second look alive and leave the run its processor."""
+REDRAW_MS, _LONGEST_MS = 100, 500
+"""Shortest and longest time between redraws: ten a second look alive."""
+_SHARE = 0.02
+"""Of the time of the window's thread, spent on drawing new data. A run waits for most of it."""
 
 
 class CurveGrid(QWidget):
-    """Plots two in a row. Redraws them when it is asked to, at most ten times a second."""
+    """Plots two in a row. Redraws them when it is asked to, less often the longer that takes."""
 
     message = Signal(str)
     """Why something failed."""
@@ -42,13 +45,15 @@ class CurveGrid(QWidget):
             card.exported.connect(self.exported)
             card.maximise_toggled.connect(partial(self._on_maximise, name))
             card.hovered.connect(self._show_values_at)
-            card.view_changed.connect(self.redraw_later)
+            card.view_changed.connect(self._redraw_soon)
             card.view_moved_by_user.connect(self._stop_following)
             card.reset_requested.connect(self.start_over)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
+        self._drawing_since = 0.0
+        """Time that the thread had spent when the last redraw began, in seconds."""
 
     def set_columns(self, columns: int) -> None:
         """Lay the plots out with this many in a row."""
@@ -153,6 +158,12 @@ class CurveGrid(QWidget):
             self._timer.start()
 
     @Slot()
+    def _redraw_soon(self) -> None:
+        """Draw what the user has moved to, without the pause between two redraws of new data."""
+        if self._timer.remainingTime() > REDRAW_MS or not self._timer.isActive():
+            self._timer.start(REDRAW_MS)
+
+    @Slot()
     def start_over(self) -> None:
         """Show everything, whatever part the user has looked at."""
         self._following = True
@@ -176,6 +187,8 @@ class CurveGrid(QWidget):
         """Draw all plots; hidden ones cost nothing."""
         if not self.isVisible():
             return
+        self._drawing_since = time.thread_time()
+        QTimer.singleShot(0, self._on_painted)
         steps, step_map = self.length(), self.step_map()
         for card in self._cards.values():
             card.set_step_map(step_map)
@@ -187,6 +200,12 @@ class CurveGrid(QWidget):
             if not card.isHidden():
                 card.draw(follow=self._following)
         self._show_values_at(self._hovered)
+
+    @Slot()
+    def _on_painted(self) -> None:
+        """Space the redraws by what this one has cost."""
+        cost_ms = 1000 * (time.thread_time() - self._drawing_since)
+        self._timer.setInterval(min(max(REDRAW_MS, round(cost_ms / _SHARE)), _LONGEST_MS))
 
     def _follow_steps(self, length: float) -> None:
         """Extend the x axis to the last step, for a run of this many steps."""

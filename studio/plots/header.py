@@ -114,6 +114,7 @@ class PlotHeader(QWidget):
         menu = QMenu(button)
         for kind in KINDS:
             menu.addAction(f"Export {kind.upper()}…", partial(self.export_requested.emit, kind))
+        self.export_menu = menu
         button.setMenu(menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         return button

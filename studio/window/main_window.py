@@ -30,6 +30,7 @@ from studio.widgets.messages import Banner, Log, confirm
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
+from studio.window.opening.recent import install_recent
 from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.replay_stage import ReplayStage, StageSize
@@ -194,6 +195,7 @@ class MainWindow(QMainWindow):
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
         self.opener = install_opener(self, self._open)
+        self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
         for opened in (

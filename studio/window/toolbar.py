@@ -143,6 +143,10 @@ class Toolbar(QToolBar):
         """Return the action with a name of the tables above: ``train``, ``pause``, ..."""
         return self._entries[name][1]
 
+    def button(self, name: str) -> QToolButton:
+        """Return the button of an action that has one."""
+        return self._buttons[name]
+
     def set_panels(self, menu: QMenu) -> None:
         """Open this menu with the Panels button."""
         self.action("panels").setMenu(menu)

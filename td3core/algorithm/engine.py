@@ -35,6 +35,9 @@ def choose(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) ->
     source = np.random.default_rng(0)
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
     index = source.integers(0, _ROWS, (tunables.policy_delay, tunables.batch_size))
+    for agent in agents:
+        # The first call loads machine code, which on a busy computer takes longer than the rest.
+        agent.update_from(buffer, index)
     best, began = [np.inf, np.inf], time.perf_counter()
     for _ in range(_ROUNDS):
         for i, agent in enumerate(agents):

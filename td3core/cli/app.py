@@ -23,6 +23,7 @@ from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import Answer, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
+from td3core.system.openmp import shorten_waits
 
 WRONG_REQUEST = 2
 INTERRUPTED = 130
@@ -67,6 +68,7 @@ def run_program(arguments: list[str] | None = None) -> int:
 
     What code of an environment prints while the process exits does not follow the result.
     """
+    shorten_waits()
     status = main(arguments)
     close_stdout()
     return status

@@ -1,10 +1,11 @@
 """How fast it learns, what the window costs, and how that compares with stable-baselines3's TD3.
 
-    .venv/bin/python tests/benchmarks/speed.py [--quick] [--json FILE]
+    .venv/bin/python -m tests.benchmarks.speed [--quick] [--before FOLDER] [--json FILE]
 
-Everything is measured on one machine in one run: one torch thread, fp32, batch 256, two hidden
-layers of 256. Ours and the peer alternate, each measurement in a fresh process, and medians are
-printed as Markdown tables. Takes about fifteen minutes; ``--quick`` about four.
+Everything is measured on one machine in one run: one thread unless stated otherwise, fp32, batch
+256, two hidden layers of 256. Ours and the peer alternate, each measurement in a fresh process, and
+medians are printed as Markdown tables. ``--before`` names a checkout of an earlier version, which
+then takes its turn as well. Takes about fifteen minutes; ``--quick`` about four.
 """
 
 import argparse
@@ -18,9 +19,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from td3core.system.openmp import shorten_waits
 from tests.benchmarks import speed_parts as parts
 
 HERE = Path(__file__).parent
@@ -29,10 +32,23 @@ ENVIRONMENTS = ("Pendulum-v1", "BipedalWalker-v3", "HalfCheetah-v5", "Walker2d-v
 
 
 def apart(measure: Callable[..., Any], *arguments: Any) -> Any:
-    """Measure in a process of its own, on one thread."""
+    """Measure in a process of its own."""
     context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(measure, arguments)
+    with ProcessPoolExecutor(1, context) as pool:
+        return pool.submit(measure, *arguments).result()
+
+
+def before(folder: str, measure: str, *arguments: Any) -> dict[str, float]:
+    """Measure the version in ``folder`` with its own ``speed_parts.py``."""
+    code = (
+        "import json, sys; from tests.benchmarks import speed_parts as parts;"
+        "name, arguments = json.loads(sys.argv[1]);"
+        "print(json.dumps(getattr(parts, name)(*arguments)))"
+    )
+    command = [sys.executable, "-c", code, json.dumps([measure, arguments])]
+    env = environment() | {"PYTHONPATH": folder}
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=env)
+    return dict(json.loads(said.stdout.splitlines()[-1]))
 
 
 def medians(rounds: int, *measures: tuple[Any, ...]) -> list[dict[str, float]]:
@@ -44,49 +60,59 @@ def medians(rounds: int, *measures: tuple[Any, ...]) -> list[dict[str, float]]:
     return [{key: statistics.median(one[key] for one in each) for key in each[0]} for each in found]
 
 
-def updates(rounds: int) -> dict[str, Any]:
+def updates(rounds: int, earlier: str) -> dict[str, Any]:
     """Compare gradient updates with the peer's and with what the matrix products alone allow."""
-    measured = medians(
-        rounds,
-        (parts.our_updates, True),
-        (parts.our_updates, False),
-        (parts.peer_updates,),
-        (parts.bound,),
-        (parts.bound_by_scipy,),
-        (parts.our_updates, True, True),
-        (parts.our_updates, False, True),
-    )
-    rates = [each["per_s"] for each in measured]
-    ours, by_torch, peer, torch_limit, scipy_limit, small, small_torch = rates
-    limit = max(torch_limit, scipy_limit)
-    print("\n| updates/s (24 + 4 inputs) | | |\n|---|---|---|")
-    print(f"| ours, compiled | {ours:.0f} | {ours / peer:.2f} × the peer |")
-    print(f"| ours, torch | {by_torch:.0f} | compiled is {ours / by_torch:.2f} × this |")
-    print(f"| stable-baselines3 | {peer:.0f} | |")
-    print(f"| products alone | {limit:.0f} | compiled reaches {100 * ours / limit:.0f} % |")
-    print(f"| 64x64, batch 100: compiled | {small:.0f} | |")
-    print(f"| 64x64, batch 100: torch | {small_torch:.0f} | compiled {small / small_torch:.2f} × |")
-    names = ("ours", "torch", "peer", "bound_torch", "bound_scipy", "small", "small_torch")
-    return dict(zip(names, rates, strict=True))
+    measures: dict[str, tuple[Any, ...]] = {
+        "compiled": (parts.our_updates, True),
+        "torch": (parts.our_updates, False),
+        "peer": (parts.peer_updates,),
+        "torch's products alone": (parts.bound,),
+        "SciPy's products alone": (parts.bound_by_scipy,),
+        "compiled, two threads": (parts.our_updates, True, False, 2),
+        "peer, two threads": (parts.peer_updates, 2),
+        "64x64, batch 100: compiled": (parts.our_updates, True, True),
+        "64x64, batch 100: torch": (parts.our_updates, False, True),
+    }
+    if earlier:
+        measures["before"] = (before, earlier, "our_updates")
+    found = medians(rounds, *measures.values())
+    rates = {name: each["per_s"] for name, each in zip(measures, found, strict=True)}
+    ours = rates["compiled"]
+    print("\n| updates/s (24 + 4 inputs) | | compiled, one thread, is |\n|---|---|---|")
+    for name, per_s in rates.items():
+        ratio = "" if name.startswith("64") else f"{ours / per_s:.2f} × this"
+        print(f"| {name} | {per_s:,.0f} | {ratio} |")
+    return rates
 
 
-def steps(rounds: int, count: int) -> dict[str, Any]:
+def steps(rounds: int, count: int, earlier: str) -> dict[str, Any]:
     """Compare whole environment steps per second, once learning, and the memory they take."""
-    found = {}
-    print("\n| environment steps/s | ours | stable-baselines3 | ratio | peak MB, ours | peer's |")
+    found: dict[str, Any] = {}
+    print("\n| environment steps/s | ours | peer | ratio | before | peak MB: ours, peer |")
     print("|---|---|---|---|---|---|")
     for env in ENVIRONMENTS:
-        ours, peer = medians(rounds, (parts.our_steps, env, count), (parts.peer_steps, env, count))
-        a, b = ours["per_s"], peer["per_s"]
-        memory = f"{ours['peak_mb']:.0f} | {peer['peak_mb']:.0f}"
-        print(f"| {env} | {a:.0f} | {b:.0f} | {a / b:.2f} | {memory} |")
-        found[env] = {"ours": ours, "peer": peer}
-    small = (parts.our_steps, "Pendulum-v1", 4 * count, True)
-    ours, peer = medians(rounds, small, (parts.peer_steps, "Pendulum-v1", count, True))
-    a, b = ours["per_s"], peer["per_s"]
-    print(f"| Pendulum-v1, 64x64, batch 100 | {a:.0f} | {b:.0f} | {a / b:.2f} | |")
-    found["small"] = {"ours": ours, "peer": peer}
+        found[env] = compare_steps(rounds, earlier, env, count)
+    found["two threads"] = compare_steps(rounds, "", "BipedalWalker-v3", count, False, 2)
+    found["small"] = compare_steps(rounds, "", "Pendulum-v1", count, True)
     return found
+
+
+def compare_steps(rounds: int, earlier: str, env: str, count: int, *rest: Any) -> dict[str, Any]:
+    """Print a row: ours, the peer and an earlier version with the same settings."""
+    longer = 4 * count if rest and rest[0] else count
+    measures: list[tuple[Any, ...]] = [
+        (parts.our_steps, env, longer, *rest),
+        (parts.peer_steps, env, count, *rest),
+    ]
+    if earlier:
+        measures.append((before, earlier, "our_steps", env, count))
+    ours, peer, *old = medians(rounds, *measures)
+    a, b = ours["per_s"], peer["per_s"]
+    about = env + {(): "", (True,): ", 64x64, batch 100", (False, 2): ", two threads"}[rest]
+    was = f"{old[0]['per_s']:.0f} ({a / old[0]['per_s']:.2f} ×)" if old else ""
+    memory = f"{ours['peak_mb']:.0f}, {peer['peak_mb']:.0f}"
+    print(f"| {about} | {a:.0f} | {b:.0f} | {a / b:.2f} | {was} | {memory} |", flush=True)
+    return {"ours": ours, "peer": peer, "before": old}
 
 
 def growth() -> dict[str, Any]:
@@ -99,43 +125,47 @@ def growth() -> dict[str, Any]:
     return dict(found)
 
 
+WARM_UP = 20_000
+
+
 def window(seconds: float, rounds: int) -> dict[str, Any]:
-    """Compare a run without a window, under plots, and under plots and a replay."""
-    names = ("headless", "window with plots", "window, plots and replay")
+    """Compare a run without a window, under plots, and under plots and a replay.
+
+    All with the preset and its evaluations. What it costs and how long the window waits are
+    measured apart: watching for the gaps takes time.
+    """
+    env, names = "BipedalWalker-v3", ("headless", "window with plots", "window, plots and replay")
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for _ in range(rounds):
-        found[names[0]].append(
-            {"steps_per_s": apart(parts.our_steps, "BipedalWalker-v3", int(150 * seconds))["per_s"]}
-        )
-        found[names[1]].append(in_window(seconds, "--no-replay"))
-        found[names[2]].append(in_window(seconds))
+        found[names[0]].append(apart(parts.preset_steps, env, WARM_UP, seconds))
+        found[names[1]].append(in_window(seconds, "--no-replay", "--no-gaps"))
+        found[names[2]].append(in_window(seconds, "--no-gaps"))
+    gaps = {names[1]: in_window(seconds, "--no-replay"), names[2]: in_window(seconds)}
     base = statistics.median(one["steps_per_s"] for one in found[names[0]])
     print("\n| BipedalWalker-v3 | steps/s | tax | frames/s | warm-up gap p99/max ms | learning |")
     print("|---|---|---|---|---|---|")
     for name, runs in found.items():
         rate = statistics.median(one["steps_per_s"] for one in runs)
         row = f"| {name} | {rate:.0f} | {100 * (1 - rate / base):.0f} %"
-        print(row + " | " + " | ".join(window_columns(runs)) + " |")
-    return found
+        columns = window_columns(runs, gaps[name]) if name in gaps else ["", "", ""]
+        print(row + " | " + " | ".join(columns) + " |")
+    return found | {"gaps": [gaps]}
 
 
-def window_columns(runs: list[dict[str, Any]]) -> list[str]:
-    """Return frames/s and the gaps of each phase: the median of p99, the largest of all."""
-    if "warm-up" not in runs[0]:
-        return ["", "", ""]
+def window_columns(runs: list[dict[str, Any]], gaps: dict[str, Any]) -> list[str]:
+    """Return frames/s and, for each phase, p99 and maximum of the gaps."""
     columns = [f"{statistics.median(one['frames_per_s'] for one in runs):.0f}"]
-    for phase in ("warm-up", "learning"):
-        p99 = statistics.median(one[phase]["p99"] for one in runs)
-        columns.append(f"{p99:.0f} / {max(one[phase]['max'] for one in runs):.0f}")
-    return columns
+    return columns + [
+        f"{gaps[p]['p99']:.0f} / {gaps[p]['max']:.0f}" for p in ("warm-up", "learning")
+    ]
 
 
 def in_window(seconds: float, *options: str) -> dict[str, Any]:
     """Run the benchmark of the window and return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "figures.json"
-        command = [sys.executable, str(HERE / "window_gaps.py"), "--no-eval", "--json", str(target)]
-        command += ["--seconds", str(seconds), "--warm-up", "20000", *options]
+        command = [sys.executable, str(HERE / "window_gaps.py"), "--json", str(target)]
+        command += ["--seconds", str(seconds), "--warm-up", str(WARM_UP), *options]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment())
         return dict(json.loads(target.read_text()))
 
@@ -180,14 +210,16 @@ def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter runs")
+    parser.add_argument("--before", default="", help="folder of an earlier version to compare with")
     parser.add_argument("--json", type=Path, help="write all figures there")
     parser.add_argument("--only", nargs="*", default=[], help="updates, steps, growth, ...")
     asked = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    shorten_waits()
     rounds, count, seconds = (2, 600, 10.0) if asked.quick else (5, 2000, 25.0)
     measures: dict[str, Callable[[], Any]] = {
-        "updates": lambda: updates(rounds),
-        "steps": lambda: steps(3 if rounds > 3 else 1, count),
+        "updates": lambda: updates(rounds, asked.before),
+        "steps": lambda: steps(3 if rounds > 3 else 1, count, asked.before),
         "growth": growth,
         "window": lambda: window(seconds, 3 if rounds > 3 else 1),
         "launch": lambda: launch(rounds),

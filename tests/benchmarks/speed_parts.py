@@ -69,7 +69,7 @@ def our_agent(
     from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.config import make_settings
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(values.get("threads", 1))
     matmul.choose(BATCH, WIDTH)
     config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
@@ -97,18 +97,19 @@ def more(memory: Any, count: int, source: np.random.Generator) -> None:
             memory.add(row[:OBS], row[OBS : OBS + ACT], 0.5, row[OBS + ACT :], False)
 
 
-def our_updates(compiled: bool, small: bool = False) -> dict[str, float]:
+def our_updates(compiled: bool, small: bool = False, threads: int = 1) -> dict[str, float]:
     """Sample and update, ours: compiled or by torch."""
-    return {"per_s": rate(our_agent(compiled=compiled, **(SMALL if small else {}))[2])}
+    values = {"threads": threads, **(SMALL if small else {})}
+    return {"per_s": rate(our_agent(compiled=compiled, **values)[2])}
 
 
-def peer_updates() -> dict[str, float]:
+def peer_updates(threads: int = 1) -> dict[str, float]:
     """Sample and update, stable-baselines3."""
     import torch
     from gymnasium.spaces import Box
     from stable_baselines3.common.logger import configure
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     model = peer_model("BipedalWalker-v3", 50_000)
     model.set_logger(configure(None, []))
     source = np.random.default_rng(0)
@@ -227,7 +228,7 @@ def _multiply_often(a: Any, b: Any, out: Any, times: int) -> None:
         np.dot(a, b, out)
 
 
-def our_steps(env: str, count: int, small: bool = False) -> dict[str, float]:
+def our_steps(env: str, count: int, small: bool = False, threads: int = 1) -> dict[str, float]:
     """Environment steps a second, learning, ours."""
     from td3core.config import make_settings
     from td3core.protocol.control import Control
@@ -235,11 +236,36 @@ def our_steps(env: str, count: int, small: bool = False) -> dict[str, float]:
     from td3core.training.launch import train
 
     values = {"env": env, "steps": LEARNING_STARTS + count, **TASK, **(SMALL if small else {})}
+    values["threads"] = threads
     with tempfile.TemporaryDirectory() as folder:
         ended = train(*make_settings(values), Control(), lambda event: None, Path(folder))
     assert isinstance(ended, Ended), ended
     assert ended.steps_per_s
     return {"per_s": ended.steps_per_s, "peak_mb": peak_mb()}
+
+
+def preset_steps(env: str, warm_up: int, seconds: float) -> dict[str, float]:
+    """Environment steps a second with the preset and its evaluations, without a window."""
+    from td3core.config.presets import compose
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Ended, Phase, Progress
+    from td3core.training.launch import train
+
+    control = Control()
+
+    def report(event: object) -> None:
+        if isinstance(event, Progress) and event.phase is not Phase.WARM_UP and not began:
+            began.append(time.perf_counter())
+        if began and time.perf_counter() - began[0] > seconds:
+            control.stop()
+
+    began: list[float] = []
+    settings = compose(env, [], {"learning_starts": warm_up, "threads": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        ended = train(*settings, control, report, Path(folder))
+    assert isinstance(ended, Ended), ended
+    assert ended.steps_per_s
+    return {"steps_per_s": ended.steps_per_s}
 
 
 def peer_model(env: str, buffer_size: int, small: bool = False) -> Any:
@@ -267,12 +293,12 @@ def peer_model(env: str, buffer_size: int, small: bool = False) -> Any:
     )
 
 
-def peer_steps(env: str, count: int, small: bool = False) -> dict[str, float]:
+def peer_steps(env: str, count: int, small: bool = False, threads: int = 1) -> dict[str, float]:
     """Environment steps a second, learning, stable-baselines3."""
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     began = [0.0]
 
     class Watch(BaseCallback):

@@ -31,6 +31,7 @@ class ExportDialog(TaskDialog):
         self.form.addRow(self.explanation)
         self.formats.currentIndexChanged.connect(self._explain)
         self._explain()
+        self.formats.setFocus()
 
     @Slot()
     def _explain(self) -> None:

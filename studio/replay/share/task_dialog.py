@@ -90,6 +90,10 @@ class TaskDialog(QDialog):
         box.setAccessibleName(label)
         box.setToolTip(tip)
         self.form.addRow(label, box)
+        if self.form.rowCount() == 1:
+            # The buttons were made before it, and would have the focus.
+            box.setFocus()
+            box.selectAll()
         return box
 
     def add_choice(self, label: str, tip: str) -> QCheckBox:

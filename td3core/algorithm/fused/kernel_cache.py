@@ -43,8 +43,7 @@ def load() -> None:
     # Numba would load it with the first call, after the threads of all libraries were limited.
     importlib.import_module("scipy.linalg.cython_blas")
     if "NUMBA_THREADING_LAYER" not in os.environ:
-        # Its threads sleep between two calls; OpenMP's spin, which takes a core from the window.
-        settings.THREADING_LAYER = "workqueue"
+        settings.THREADING_LAYER = _threading_layer()
     # Numba checks the source of a cached function, but not of those it calls in other files.
     usual, settings.CACHE_DIR = settings.CACHE_DIR, str(_folder())
     try:
@@ -52,6 +51,15 @@ def load() -> None:
             importlib.import_module(f"td3core.algorithm.fused.{name}")
     finally:
         settings.CACHE_DIR = usual
+
+
+def _threading_layer() -> str:
+    """Return OpenMP where it is: of Numba's own threads, the waiting one slows the others down."""
+    try:
+        importlib.import_module("numba.np.ufunc.omppool")
+    except ImportError:
+        return "workqueue"
+    return "omp"
 
 
 def load_or_compile() -> None:

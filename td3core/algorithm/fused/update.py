@@ -21,24 +21,32 @@ Kernel = Callable[..., int]
 
 
 class KernelChoice:
-    """One thread or two, whichever takes less time; the result is the same."""
+    """One thread or two, whichever takes less time at present; the result is the same."""
 
     TRIALS = 15
+    KEPT = 2_000
+    """Calls until both are tried again: another program may need the second core by then."""
     CLEARLY_FASTER = 1.1
     """What the second thread must gain: it takes a core from everything else."""
 
     _pool = threading.Lock()
-    """Numba's threads serve one call at a time; a second one would end the process."""
+    """Numba's threads may serve only one call at a time; a second one could end the process."""
 
     def __init__(self, *, may_be_parallel: bool) -> None:
+        self._may_be_parallel = may_be_parallel
+        self._kept = 0
         self._seconds: tuple[list[float], list[float]] = ([], [])
         self.parallel: bool | None = None if may_be_parallel else False
-        """``None`` until both were tried often enough."""
+        """``None`` while both are tried."""
 
     def __call__(self, count: int, arguments: tuple[Any, ...]) -> int:
         """Do ``count`` updates; return how many moved the actor."""
         if self.parallel is not None:
-            return self._run(self.parallel, arguments)
+            moved = self._run(self.parallel, arguments)
+            self._kept += 1
+            if self._may_be_parallel and self._kept == self.KEPT:
+                self.parallel, self._seconds = None, ([], [])
+            return moved
         serial, threaded = self._seconds
         tried = len(threaded) < len(serial)
         start = time.perf_counter()
@@ -47,7 +55,7 @@ class KernelChoice:
         if len(threaded) == self.TRIALS:
             # The first call starts the threads.
             gain = float(np.median(serial[1:]) / np.median(threaded[1:]))
-            self.parallel = gain > self.CLEARLY_FASTER
+            self.parallel, self._kept = gain > self.CLEARLY_FASTER, 0
         return moved
 
     def _run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:

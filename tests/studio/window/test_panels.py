@@ -44,7 +44,9 @@ def settings(tmp_path: Path) -> QSettings:
 
 
 @pytest.fixture
-def build(tmp_path: Path, settings: QSettings) -> Iterator[Callable[..., MainWindow]]:
+def build(
+    qapp: QApplication, tmp_path: Path, settings: QSettings
+) -> Iterator[Callable[..., MainWindow]]:
     """Return a function that builds a window with further panels, and close what it built."""
     built = []
 

@@ -58,25 +58,45 @@ def test_one_thread_is_used_where_two_cannot_help(values: dict[str, Any]) -> Non
     assert choice.parallel is False
 
 
+class FakeKernels:
+    """Take a given time on one thread and on two."""
+
+    def __init__(self, choice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = (1.0, 0.5)
+        self.ran: list[bool] = []
+        self._clock = 0.0
+        monkeypatch.setattr(choice, "_run", self._run)
+        monkeypatch.setattr("time.perf_counter", lambda: self._clock)
+
+    def _run(self, threaded: bool, _: Any) -> int:
+        self._clock += self.seconds[threaded]
+        self.ran.append(threaded)
+        return 0
+
+
 @pytest.mark.parametrize(("seconds", "chosen"), [((1.0, 0.5), True), ((1.0, 0.95), False)])
 def test_the_clearly_quicker_one_is_chosen_after_some_trials(
     seconds: tuple[float, float], chosen: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, choice = agent_and_choice()
-    clock = [0.0]
-    ran = []
-
-    def run(threaded: bool, _: Any) -> int:
-        clock[0] += seconds[threaded]
-        ran.append(threaded)
-        return 0
-
-    monkeypatch.setattr(choice, "_run", run)
-    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    kernels = FakeKernels(choice, monkeypatch)
+    kernels.seconds = seconds
     for _ in range(2 * choice.TRIALS + 3):
         choice(1, ())
-    assert ran.count(True) == choice.TRIALS + (3 if chosen else 0)
+    assert kernels.ran.count(True) == choice.TRIALS + (3 if chosen else 0)
     assert choice.parallel is chosen
+
+
+def test_the_choice_changes_once_the_second_core_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, choice = agent_and_choice()
+    kernels = FakeKernels(choice, monkeypatch)
+    for _ in range(2 * choice.TRIALS):
+        choice(1, ())
+    assert choice.parallel is True
+    kernels.seconds = (1.0, 2.0)
+    for _ in range(choice.KEPT + 2 * choice.TRIALS):
+        choice(1, ())
+    assert choice.parallel is False
 
 
 def test_a_second_run_in_the_process_does_not_enter_the_pool() -> None:

@@ -1,5 +1,7 @@
 """Runs whose updates are compiled: recorded, repeatable, and resumed with the same digits."""
 
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 from td3core import checkpoint
 from td3core.algorithm import engine
 from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.fused.update import FusedUpdate
+from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.lives import differences
 from tests.td3core.helpers import finish, run, same, tensors
@@ -81,3 +85,30 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     assert isinstance(outcome, Ended)
     assert ["compiled update is not available" in w.message for w in told.all(Warned)] == [True]
     assert told.all(Started)[0].products == "MKL"
+
+
+@pytest.mark.parametrize("updates", [1, 3])
+def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, updates: int) -> None:
+    """Each call into torch gives the interpreter to another thread, such as the window's."""
+    calls: Counter[str] = Counter()
+
+    def count(frame: Any, event: str, called: Any) -> None:
+        if event == "call" and frame.f_code is FusedUpdate.__call__.__code__:
+            calls["update"] += 1
+        elif event == "c_call":
+            owner = getattr(called, "__module__", None) or type(called.__self__).__module__
+            calls[owner.partition(".")[0]] += 1
+            calls["waiting"] += called.__name__ in ("sleep", "acquire", "wait", "write", "fsync")
+
+    def watch(step: int) -> None:
+        if step in (100, 300):
+            sys.setprofile(count if step == 100 else None)
+
+    control = Control()
+    control.boundary_hook = watch
+    values = VALUES | {"steps": 320, "eval_interval": 0, "checkpoint_interval": 0}
+    outcome, _ = run(runs_dir, control=control, updates_per_step=updates, **values)
+    assert isinstance(outcome, Ended)
+    assert calls["update"] == 200
+    assert calls["torch"] < 0.2 * 200
+    assert calls["waiting"] < 0.2 * 200
