@@ -149,7 +149,8 @@ def test_correlated_noise_keeps_its_spread_and_begins_anew_with_each_episode(
     still = {"updates_per_step": 0, "learning_starts": 0, "steps": 3000}
 
     def noise(**values: Any) -> Any:
-        quiet, loud = (Script([(10, "truncated")], echo=1e-4) for _ in range(2))
+        unmoved: dict[str, Any] = {"echo": 1e-4, "first_obs": np.zeros_like}
+        quiet, loud = (Script([(10, "truncated")], **unmoved) for _ in range(2))
         finish(runs_dir, scripted(quiet), **still, exploration_noise=0.0)
         finish(runs_dir, scripted(loud), **still, exploration_noise=0.05, **values)
         return np.reshape(np.ravel(loud.actions) - np.ravel(quiet.actions), (-1, 10)) / 2.0

@@ -50,7 +50,7 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
         {"buffer_size": 30, "batch_size": 5},
         {"num_envs": 3, "steps": 98},
         {"exploration_noise_decay": 0.95, "exploration_noise_min": 0.02},
-        {"noise_correlation": 0.9, "exploration_noise": 0.5, "num_envs": 2},
+        {"noise_correlation": 0.9, "exploration_noise": 0.5, "num_envs": 2, "learning_starts": 6},
     ],
     ids=lambda values: next(iter(values)),
 )
