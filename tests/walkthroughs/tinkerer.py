@@ -17,7 +17,7 @@ def walk(by: User) -> None:
     by.expect("tau has changed", lambda: by.text("spin_tau") != before)
     by.drag_slider("slider_exploration_noise", 0.6)
     by.drag_slider("slider_policy_delay", 0.4)
-    by.expect_text("last_change", "step")
+    by.expect_text("last_change", "d ")
     by.take("changed")
     delay = by.text("spin_policy_delay")
     by.click("undo_button")

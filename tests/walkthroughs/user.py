@@ -11,7 +11,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
-    QComboBox,
     QDialog,
     QFileDialog,
     QLineEdit,
@@ -229,7 +228,7 @@ class User:
     def press(self, keys: str, at: QWidget | None = None) -> None:
         """Press a combination such as ``Ctrl+T``."""
         pressed = QKeySequence(keys)[0]
-        target = at or QApplication.focusWidget() or self.window
+        target = at or QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
         QTest.keyClick(target, pressed.key(), pressed.keyboardModifiers())
 
     def type(self, text: str) -> None:
@@ -244,9 +243,8 @@ class User:
         self.wait(30)
         QTest.keyClick(editor, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(editor, text)
-        if isinstance(part, QComboBox):
-            QTest.keyClick(editor, Qt.Key.Key_Escape)
-        QTest.keyClick(editor, Qt.Key.Key_Return)
+        # An open list of proposals gets the keys first.
+        QTest.keyClick(QApplication.activePopupWidget() or editor, Qt.Key.Key_Return)
 
     # Dialogs ------------------------------------------------------------------------------------
 
