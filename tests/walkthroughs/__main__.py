@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PEOPLE = ("newcomer", "tinkerer", "researcher", "robotics", "keyboard")
-_LIMIT_S = 240
+_LIMIT_S = 120
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,9 +54,13 @@ def walk(person: str, folder: Path, theme: str, size: str) -> int:
         }
         words = [person, str(folder.absolute()), theme, size, str(home)]
         module = [sys.executable, "-m", "tests.walkthroughs.child"]
-        return subprocess.run(
-            [*module, *words], env=os.environ | own, cwd=ROOT, check=False, timeout=_LIMIT_S
-        ).returncode
+        try:
+            return subprocess.run(
+                [*module, *words], env=os.environ | own, cwd=ROOT, check=False, timeout=_LIMIT_S
+            ).returncode
+        except subprocess.TimeoutExpired:
+            sys.stderr.write(f"{person} took longer than {_LIMIT_S} s\n")
+            return 1
 
 
 def main() -> int:

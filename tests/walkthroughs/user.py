@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 LEFT = Qt.MouseButton.LeftButton
-PATIENCE_S = 60
+PATIENCE_S = 40
 SETTLED_MS = 350
 
 
@@ -261,7 +261,8 @@ class User:
             editor.selectAll()
             QTest.keyClicks(editor, str(path))
             done.append(True)
-            QTimer.singleShot(0, lambda: QTest.keyClick(editor, Qt.Key.Key_Return))
+            buttons = dialog.findChildren(QPushButton)
+            QTest.mouseClick(next(each for each in buttons if each.isDefault()), LEFT)
 
         QTimer.singleShot(100, look)
         act()
