@@ -39,7 +39,7 @@ def test_two_threads_give_the_same_numbers(activation: str) -> None:
     for threaded in (False, True):
         agent, choice = agent_and_choice(critic_activation=activation)
         choice.parallel = threaded
-        agent.update_from(filled(), draws(60))
+        agent.update_from(filled(), draws(12))
         states.append(agent.state())
     assert same(*states)
 

@@ -63,6 +63,7 @@ def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) ->
     assert differences(straight.run, outcome.run) == []
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
     "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
@@ -83,6 +84,7 @@ def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
         assert differences(straight.run, copy) == [], copy
 
 
+@pytest.mark.slow
 def test_live_changes_are_made_again_wherever_the_run_is_killed(
     runs_dir: Path, tmp_path: Path
 ) -> None:
