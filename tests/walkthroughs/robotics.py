@@ -53,13 +53,14 @@ def _colleagues_run(by: User) -> None:
     for value in (*settings, *small):
         words += ["--set", value]
     trust = {"TD3_STUDIO_TRUST": str(by.home / "colleague.json")}
-    subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "td3core", *words, "--runs-dir", str(by.home / "theirs")],
-        check=True,
         env=os.environ | trust,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )
+    ) as process:
+        by.expect("the colleague's run has ended", lambda: process.poll() is not None)
+    assert process.returncode == 0
 
 
 def walk(by: User) -> None:

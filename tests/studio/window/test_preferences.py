@@ -1,5 +1,6 @@
 """The settings of the window in one dialog, and notifications of the end of long work."""
 
+import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSystemTrayIcon
 
@@ -92,11 +93,14 @@ def test_a_failed_run_is_notified_by_its_name_and_reason(window, monkeypatch) ->
     assert shown == [("run", "my run failed", "It broke.")]
 
 
+# The offscreen platform has no tray.
+@pytest.mark.qt_log_ignore("systemTrayWindowChanged", extend=True)
 def test_a_message_has_an_icon_only_as_long_as_it_is_shown(window, monkeypatch) -> None:
     told = []
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
     monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda _, *words: told.append(words[:2]))
     monkeypatch.setattr(QApplication, "alert", lambda asked: told.append(asked))
+    window.setWindowIcon(window.theme.icon("play"))
     notifier = Notifier(window, lambda: True)
     notifier.notify("my run has finished", "Best return 12.0")
     assert told == [window, ("my run has finished", "Best return 12.0")]
