@@ -5,6 +5,12 @@ from PySide6.QtCore import Qt
 from tests.walkthroughs.user import User
 
 
+def _saved(by: User) -> bool:
+    """The agents of a run are sorted by their steps: one saved by hand has an odd number."""
+    _, index = by.row("checkpoint_list", "This run", below=1)
+    return "." in str(index.data()).partition(" ")[0]
+
+
 def walk(by: User) -> None:
     by.fill("env_combo", "Pendulum-v1")
     by.fill("steps_spin", "1e4")
@@ -23,13 +29,13 @@ def walk(by: User) -> None:
     by.click("undo_button")
     by.expect("the delay is back", lambda: by.text("spin_policy_delay") != delay)
     by.click("save_button")
-    by.row("checkpoint_list", "user")
+    by.expect("the agent saved is listed", lambda: _saved(by))
     by.take("saved")
     by.click("stop_button")
     by.expect_state("stopped")
-    by.click_row("checkpoint_list", "user")
+    by.click_row("checkpoint_list", "This run", below=1)
     right = Qt.MouseButton.RightButton
-    by.choose("Branch", lambda: by.click_row("checkpoint_list", "user", button=right))
+    by.choose("Branch", lambda: by.click_row("checkpoint_list", "This run", below=1, button=right))
     by.part("branch_dialog")
     by.take("branch")
     by.click("branch_train_button")

@@ -196,8 +196,8 @@ class User:
             self.wait(30)
         QTest.mouseRelease(slider, LEFT, pos=QPoint(int(to * (width - 1)), y))
 
-    def row(self, name: str, text: str) -> tuple[QAbstractItemView, QModelIndex]:
-        """Return a visible list, and its first row with this text."""
+    def row(self, name: str, text: str, below: int = 0) -> tuple[QAbstractItemView, QModelIndex]:
+        """Return a visible list, and its first row with this text, or one below that."""
         view = self.part(name, QAbstractItemView)
         found = list[QModelIndex]()
 
@@ -206,8 +206,8 @@ class User:
             for at in range(model.rowCount()):
                 index = model.index(at, 0)
                 said = f"{index.data()} {index.data(Qt.ItemDataRole.AccessibleTextRole)}"
-                if text in said:
-                    found.append(index)
+                if text in said and at + below < model.rowCount():
+                    found.append(model.index(at + below, 0))
             return bool(found)
 
         self.expect(f"{name} lists “{text}”", look)
@@ -215,9 +215,15 @@ class User:
         return view, found[0]
 
     def click_row(
-        self, name: str, text: str, *, double: bool = False, button: Qt.MouseButton = LEFT
+        self,
+        name: str,
+        text: str,
+        *,
+        below: int = 0,
+        double: bool = False,
+        button: Qt.MouseButton = LEFT,
     ) -> None:
-        view, index = self.row(name, text)
+        view, index = self.row(name, text, below)
         place = view.visualRect(index).center()
         QTest.mouseClick(view.viewport(), button, pos=place)
         if double:
