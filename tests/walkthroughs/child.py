@@ -1,5 +1,6 @@
 """The process in which one person uses the window; started by the runner."""
 
+import os
 import sys
 import traceback
 from functools import partial
@@ -12,6 +13,8 @@ from PySide6.QtWidgets import QApplication
 from studio import app
 from studio.window.main_window import MainWindow
 from tests.walkthroughs.user import NotSeenError, User
+
+_CLOSING_MS = 15_000
 
 
 def _walk(person: str, by: User, problems: list[str]) -> None:
@@ -28,6 +31,8 @@ def _walk(person: str, by: User, problems: list[str]) -> None:
             top.close()
     assert isinstance(by.window, MainWindow)
     by.window.save_and_close()
+    # What a failure left open must not keep the process alive.
+    QTimer.singleShot(_CLOSING_MS, partial(os._exit, 1))
 
 
 def main() -> int:

@@ -258,10 +258,13 @@ class User:
         """Type a path into the file dialog that ``act`` opens, and accept it."""
         done = list[bool]()
 
+        end = time.monotonic() + PATIENCE_S
+
         def look() -> None:
             dialog = QApplication.activeModalWidget()
             if not isinstance(dialog, QFileDialog):
-                QTimer.singleShot(50, look)
+                if time.monotonic() < end:
+                    QTimer.singleShot(50, look)
                 return
             editor = dialog.findChild(QLineEdit, "fileNameEdit")
             editor.selectAll()
