@@ -101,14 +101,14 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
     def on_ended(event: Ended | Failed | Interrupted) -> None:
         match event:
             case Failed():
-                outcome, text = "failed", event.message
+                outcome, text = "failed", str(event.message)
             case Interrupted():
                 outcome, text = "was interrupted", "Resume continues it."
             case Ended():
                 outcome = "has finished" if event.stopped == "finished" else "has stopped"
                 best = format_return(event.best_eval_return)
                 text = f"Best return {best}" if best else ""
-        notifier.end(_RUN, f"{window.model.title} {outcome}", str(text))
+        notifier.end(_RUN, f"{window.model.title} {outcome}", text)
 
     window.controller.state_changed.connect(on_state)
     window.model.run_ended.connect(on_ended)

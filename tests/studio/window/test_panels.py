@@ -75,7 +75,9 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps", "instruments")
     ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
-    assert [entry.text() for entry in window.docks.menu.actions()] == [
+    *panels, _, settings = window.docks.menu.actions()
+    assert settings is window.toolbar.action("settings")
+    assert [entry.text() for entry in panels] == [
         "Setup",
         "Live settings",
         "Replay",
