@@ -1,1 +1,1 @@
-"""Five people use the real window from their first click to their last."""
+"""People use the real window from their first click to their last."""

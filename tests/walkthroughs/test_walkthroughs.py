@@ -1,4 +1,4 @@
-"""Five people do with the real window what they came for."""
+"""People do with the real window what they came for."""
 
 from pathlib import Path
 
