@@ -23,7 +23,9 @@ def _table(settings: type[Tunables] | type[RunConfig]) -> str:
     lines = ["", "| name | default | allowed | meaning |", "|---|---|---|---|"]
     for name, spec in specs(settings):
         called = f"`{name}` {spec.symbol}"
-        cells = (called, f"{_shown(default(name))} {spec.unit}", spec.allowed, spec.help)
+        usual = default(name)
+        shown = spec.lowest if spec.lowest and usual == spec.low else _shown(usual)
+        cells = (called, f"{shown} {spec.unit}", spec.allowed, spec.help)
         lines.append("| " + " | ".join(cell.strip() for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

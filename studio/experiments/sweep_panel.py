@@ -48,6 +48,8 @@ class SweepPanel(QWidget):
     """The history of a trial's run, to be shown (:class:`~studio.session.history.RunHistory`)."""
     settings_chosen = Signal(object)
     """The settings of a trial (:class:`~studio.experiments.sweep_reader.TrialSettings`)."""
+    started = Signal()
+    """A sweep is starting here."""
     ended = Signal()
     """The sweep that was started here has ended."""
 
@@ -190,6 +192,7 @@ class SweepPanel(QWidget):
         self._pending = name
         self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
         self._status.setText("Starting…")
+        self.started.emit()
         self._timer.start()
         self._show_what_is_possible()
 

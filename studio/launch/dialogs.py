@@ -78,7 +78,9 @@ class MoreStepsDialog(_Question):
 class RepeatDialog(_Question):
     """Names the live changes that will be repeated, and asks for the seed of the new run."""
 
-    def __init__(self, run: RunDirectory, changes: Sequence[Change], parent: QWidget) -> None:
+    def __init__(
+        self, run: RunDirectory, changes: Sequence[Change], run_title: str, parent: QWidget
+    ) -> None:
         first, last = changes[0].env_steps, changes[-1].env_steps
         where = (
             f"at step {format_count(first)}"
@@ -88,7 +90,7 @@ class RepeatDialog(_Question):
         what = "live change" if len(changes) == 1 else f"{len(changes)} live changes"
         sentence = (
             f"This starts a new run of {run.config.env} ({format_count(run.config.steps)} steps)"
-            f" with the settings of {run.path.name}, and repeats its {what} {where}."
+            f" with the settings of {run_title}, and repeats its {what} {where}."
         )
         title = "Train with a run's live changes"
         super().__init__("repeat_changes", title, sentence, "Train", parent)

@@ -23,7 +23,7 @@ from td3core.config.consent import Consent, LocatedModule
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.metadata import RunStatus
+from td3core.runs.metadata import RunStatus, title_of
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
-    verifying = Signal(Path)
+    verifying = Signal(Path, str)
     """A run that may be verified: its code is allowed, or it names none."""
     refused = Signal(str)
 
@@ -170,21 +170,23 @@ class RunLauncher(QObject):
     def repeat_changes(self, path: Path) -> None:
         """Start a new run with the settings of another, and its live changes at their steps."""
 
-        def read(_: object) -> tuple[RunDirectory, list[Change]]:
+        def read(_: object) -> tuple[RunDirectory, list[Change], str]:
             run = RunDirectory.open(path)
-            return run, changes_of(run.journal())
+            return run, changes_of(run.journal()), title_of(path)
 
-        def ask(found: tuple[RunDirectory, list[Change]]) -> None:
-            run, changes = found
+        def ask(found: tuple[RunDirectory, list[Change], str]) -> None:
+            run, changes, title = found
             if changes:
-                self._obtain(run.config, partial(self._ask_for_seed, run, changes))
+                self._obtain(run.config, partial(self._ask_for_seed, run, changes, title))
             else:
-                self.refused.emit(f"No live setting was changed in {run.path.name}.")
+                self.refused.emit(f"No live setting was changed in {title}.")
 
         self._read(read, ask)
 
-    def _ask_for_seed(self, run: RunDirectory, changes: list[Change], consent: Consent) -> None:
-        dialog = RepeatDialog(run, changes, self._window)
+    def _ask_for_seed(
+        self, run: RunDirectory, changes: list[Change], title: str, consent: Consent
+    ) -> None:
+        dialog = RepeatDialog(run, changes, title, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
@@ -196,11 +198,15 @@ class RunLauncher(QObject):
     def verify(self, path: Path) -> None:
         """Let a run be verified once its code is allowed; another run may be training."""
 
-        def ask(config: RunConfig) -> None:
-            pass_on = partial(self._verify, path)
+        def read(_: object) -> tuple[RunConfig, str]:
+            return RunDirectory.open(path).config, title_of(path)
+
+        def ask(found: tuple[RunConfig, str]) -> None:
+            config, title = found
+            pass_on = partial(self._verify, path, title)
             self._consent.obtain(config.choice, pass_on, self._on_declined)
 
-        self._verified.read(lambda _: RunDirectory.open(path).config, ask)
+        self._verified.read(read, ask)
 
-    def _verify(self, path: Path, _: Consent) -> None:
-        self.verifying.emit(path)
+    def _verify(self, path: Path, title: str, _: Consent) -> None:
+        self.verifying.emit(path, title)

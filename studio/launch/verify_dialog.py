@@ -71,11 +71,11 @@ class VerifyDialog(QDialog):
         """True while the check runs."""
         return self.command.busy
 
-    def check(self, run: Path) -> None:
-        """Show the dialog and start to verify a run."""
+    def check(self, run: Path, title: str = "") -> None:
+        """Show the dialog and start to verify a run, which the user calls ``title``."""
         self.cancel()
-        self._name = run.name
-        self._show(f"{run.name}: starting …")
+        self._name = title or run.name
+        self._show(f"{self._name}: starting …")
         self._show_waiting(waiting=True)
         # A process that is killed leaves its copies behind; here they are found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")

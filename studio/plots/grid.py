@@ -52,6 +52,10 @@ class CurveGrid(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
+        self._timer.setObjectName("redraw_timer")
+        self._painted = QTimer(self)
+        self._painted.setSingleShot(True)
+        self._painted.timeout.connect(self._on_painted)
         self._drawing_since = 0.0
         """Time that the thread had spent when the last redraw began, in seconds."""
 
@@ -188,7 +192,7 @@ class CurveGrid(QWidget):
         if not self.isVisible():
             return
         self._drawing_since = time.thread_time()
-        QTimer.singleShot(0, self._on_painted)
+        self._painted.start(0)
         steps, step_map = self.length(), self.step_map()
         for card in self._cards.values():
             card.set_step_map(step_map)

@@ -14,7 +14,8 @@ class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
     fit_requested = Signal()
 
     def __init__(self) -> None:
-        super().__init__()
+        # Its menu would never be shown, and takes long to make.
+        super().__init__(enableMenu=False)
         self.sigRangeChanged.connect(self._place)
 
     def _place(self, *_: object) -> None:

@@ -240,11 +240,12 @@ class RunActions(QObject):
     def _settings(self) -> None:
         row = self._chosen_one()
         if row is not None:
-            path = row.path
-            self._opener.read(lambda _: RunDirectory.open(path), self._show_settings)
+            path, title = row.path, row.title
 
-    def _show_settings(self, run: RunDirectory) -> None:
-        SettingsDialog(run, self._view).show()
+            def show(run: RunDirectory) -> None:
+                SettingsDialog(run, title, self._view).show()
+
+            self._opener.read(lambda _: RunDirectory.open(path), show)
 
     # Writing ------------------------------------------------------------------------------------
 
@@ -265,7 +266,7 @@ class RunActions(QObject):
         row = self._chosen_one()
         if row is None or row.summary is None:
             return
-        note = ask_note(self._view, row.summary.name or row.path.name, row.summary.note)
+        note = ask_note(self._view, row.title, row.summary.note)
         if note is not None:
             self._write_label(row.path, {"note": note})
 

@@ -50,7 +50,7 @@ class RunDeletion(QObject):
 
 
 def _running(runs: Runs) -> list[str]:
-    return [run.path.name for run in runs if holder(run.path)]
+    return [run.title for run in runs if holder(run.path)]
 
 
 def _trash(runs: Runs) -> Runs:
@@ -74,5 +74,5 @@ def _delete(runs: Runs) -> list[str]:
             shutil.rmtree(run.path)
         except OSError as problem:
             reason = problem.strerror or problem
-            problems.append(f"{run.path.name} cannot be deleted: {reason}.")
+            problems.append(f"{run.title} cannot be deleted: {reason}.")
     return problems

@@ -97,11 +97,11 @@ class NoteDialog(QDialog):
 class SettingsDialog(QDialog):
     """Every setting a run was started with, those that differ from the default in bold."""
 
-    def __init__(self, run: RunDirectory, parent: QWidget | None = None) -> None:
+    def __init__(self, run: RunDirectory, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("runs_settings_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"Settings of {shortened(run.path.name)}")
+        self.setWindowTitle(f"Settings of {shortened(title)}")
         self.resize(460, 560)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Settings")

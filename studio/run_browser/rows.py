@@ -38,6 +38,11 @@ class RunRow:
     changed: str = ""
     """The settings that differ from its preset's."""
 
+    @property
+    def title(self) -> str:
+        """What the user calls the run, else the name of its folder."""
+        return (self.summary.name if self.summary else "") or self.path.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:

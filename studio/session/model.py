@@ -200,7 +200,7 @@ class RunModel(QObject):
             self._record.add_entry(early)
         self._training, self._parent_curves = True, None
         self._early.clear()
-        self._log("info", _start_in_words(event, resumed=resumed))
+        self._log("info", _start_in_words(event, self.title, resumed=resumed))
         if event.repeated_steps:
             self._log("info", wording.repeated_steps(event), event.env_steps)
         self.run_started.emit(event)
@@ -266,8 +266,8 @@ class RunModel(QObject):
         self.message_added.emit(level, step + text)
 
 
-def _start_in_words(event: events.Started, *, resumed: bool) -> str:
+def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> str:
     done = "Resumed" if resumed else "Started"
     step = f" at step {format_count(event.env_steps)}" if event.env_steps else ""
     where = f"{event.device} × {event.threads}"
-    return f"{done} {event.run.name}{step} on {where}, computed with {event.products}"
+    return f"{done} {title}{step} on {where}, computed with {event.products}"

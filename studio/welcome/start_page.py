@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -184,7 +184,7 @@ class StartPage(QFrame):
         """Stand below the sentence of the plot, or cover it where there is no room for both."""
         room = self._place.rect()
         self._recent.setVisible(bool(self._links))
-        if self._links and self.sizeHint().width() > room.width():
+        if self._links and self._needed().width() > room.width():
             self._recent.hide()
         offered = [
             button
@@ -201,9 +201,16 @@ class StartPage(QFrame):
         if self._height() + _HINT_HEIGHT + _AROUND > room.height():
             self.setGeometry(room)
             return
-        place = QRect(QPoint(), self.sizeHint())
+        place = QRect(QPoint(), self._needed())
         place.moveCenter(room.adjusted(0, _HINT_HEIGHT, 0, 0).center())
         self.setGeometry(place)
 
     def _height(self) -> int:
-        return self.sizeHint().height()
+        return self._needed().height()
+
+    def _needed(self) -> QSize:
+        # A new text reaches the inner layouts only now; the size would be that of the old one.
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        return self.sizeHint()

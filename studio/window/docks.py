@@ -50,6 +50,10 @@ class Docks(QObject):
         if spec.tabbed and neighbours:
             self._window.tabifyDockWidget(neighbours[-1], dock)
         dock.setHidden(spec.hidden)
+        # In front of the tabs it shares its place with, at a useful size.
+        dock.toggleViewAction().triggered.connect(
+            lambda shown: self.open(spec.name) if shown else None
+        )
         self._docks[spec.name] = dock
 
     def _on_side(self, spec: PanelSpec) -> list[QDockWidget]:

@@ -33,6 +33,7 @@ from studio.window.opener import install_opener
 from studio.window.opening.recent import install_recent
 from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.preferences.install import install_preferences
 from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
@@ -75,7 +76,7 @@ class MainWindow(QMainWindow):
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
         self.start_request = StartRequest(
-            self.setup, self.live, self.many, self.consent, self.banner, self
+            self.setup, self.live, self.many, self.consent, self.banner, self, self._settings
         )
         self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
@@ -195,6 +196,7 @@ class MainWindow(QMainWindow):
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_after_sweep)
         self.opener = install_opener(self, self._open)
+        install_preferences(self, self._settings, self._runs_dir)
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)

@@ -35,23 +35,25 @@ class ResumeOffer(QObject):
         parts.toolbar.action("resume").triggered.connect(self._resume)
         self._update()
 
-    def _resumable(self) -> Path | None:
+    def _resumable(self) -> tuple[Path, str] | None:
+        """Return the run that can be resumed, and what it is called."""
         if self._controller.busy or self._controller.following:
             return None
         if self._model.run is not None:
-            return self._model.run
-        chosen = [row.path for row in self._parts.runs.view.chosen() if row.summary is not None]
-        return chosen[0] if len(chosen) == 1 else None
+            return self._model.run, self._model.title
+        rows = [row for row in self._parts.runs.view.chosen() if row.summary is not None]
+        return (rows[0].path, rows[0].title) if len(rows) == 1 else None
 
     @Slot()
     def _update(self) -> None:
-        self._parts.toolbar.offer_to_resume(self._resumable())
+        found = self._resumable()
+        self._parts.toolbar.offer_to_resume(found[1] if found else "")
 
     @Slot()
     def _resume(self) -> None:
-        path = self._resumable()
-        if path is not None:
-            self._launcher.resume(path)
+        found = self._resumable()
+        if found is not None:
+            self._launcher.resume(found[0])
 
     @Slot(int)
     def _announce_interrupted(self, count: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
@@ -13,6 +13,7 @@ from studio.live.panel import LivePanel
 from studio.setup.panel import SetupPanel
 from studio.widgets.messages import Banner, ask
 from studio.window.many_runs import ManyRuns
+from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig
 from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
@@ -29,10 +30,12 @@ class StartRequest(QObject):
         consent: CodeConsent,
         banner: Banner,
         window: QWidget,
+        settings: QSettings,
     ) -> None:
         super().__init__(window)
         self._setup, self._live, self._many = setup, live, many
         self._consent, self._banner, self._window = consent, banner, window
+        self._settings = settings
 
     @Slot()
     def start(self) -> None:
@@ -69,6 +72,8 @@ class StartRequest(QObject):
         return QueuedRun(config=config, tunables=tunables, seeds=seeds)
 
     def _confirm_no_learning(self, config: RunConfig) -> bool:
+        if not self._settings.value(ASK_TOO_SHORT, True, bool):
+            return True
         return ask(
             self._window,
             "warm_up_question",

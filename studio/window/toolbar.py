@@ -1,7 +1,6 @@
 """The toolbar: the actions of the window and the name of the run on show."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -53,6 +52,7 @@ _WINDOW_ACTIONS = (
     _Entry("full", "Replay on the full screen", "", "F11", ""),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
     _Entry("redo", "Redo the last live change", "", "Ctrl+Shift+Z", ""),
+    _Entry("settings", "Settings…", "", "Ctrl+,", ""),
     _Entry("keys", "Keyboard shortcuts", "", "Ctrl+/", ""),
 )
 
@@ -148,7 +148,9 @@ class Toolbar(QToolBar):
         return self._buttons[name]
 
     def set_panels(self, menu: QMenu) -> None:
-        """Open this menu with the Panels button."""
+        """Open this menu with the Panels button; the window's settings end it."""
+        menu.addSeparator()
+        menu.addAction(self.action("settings"))
         self.action("panels").setMenu(menu)
 
     def show_run(self, env_id: str, name: str, algorithm: str = TD3) -> None:
@@ -156,11 +158,11 @@ class Toolbar(QToolBar):
         parts = (env_id, algorithm if algorithm != TD3 else "", name)
         self._title.setText("  ·  ".join(filter(None, parts)))
 
-    def offer_to_resume(self, run: Path | None) -> None:
-        """Enable Resume for this run, or disable it."""
-        self.action("resume").setEnabled(run is not None)
+    def offer_to_resume(self, title: str) -> None:
+        """Enable Resume for the run of this name; an empty one disables it."""
+        self.action("resume").setEnabled(bool(title))
         nothing = f"{_RESUME}. Not now: {_NOTHING_TO_RESUME}"
-        self._set_tip("resume", f"Continue {run.name} from where it stopped" if run else nothing)
+        self._set_tip("resume", f"Continue {title} from where it stopped" if title else nothing)
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
         """Enable what is possible in a state of the run; a followed one hinders no new one."""

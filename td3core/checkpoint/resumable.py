@@ -18,6 +18,9 @@ _OLD_SUMS = "tally.sums"
 _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
 
+_LARGEST_NOISE = 1000.0
+"""In units of σ: no normal generator draws as much, correlated or not."""
+
 Array = NDArray[Any]
 Kind = tuple[tuple[int, ...], str]
 
@@ -79,6 +82,8 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
         kinds[_OLD_SUMS] = ((6,), "float64")
     if "episodes.actions" in saved.tensors:
         kinds["episodes.actions"] = ((config.num_envs, env.act_dim), "float32")
+    if "episodes.noise" in saved.tensors:
+        kinds["episodes.noise"] = ((config.num_envs, env.act_dim), "float32")
     for slot in range(config.num_envs):
         suffix = f".{slot}" if slot else ""
         kinds |= {f"generator.{n}{suffix}": ((6,), "uint64") for n in ("warm_up", "exploration")}
@@ -119,6 +124,8 @@ def _consistent_generators(saved: Checkpoint) -> bool:
     """Return whether generators, moments and actions could be those of a run."""
     tensors = saved.tensors
     if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
+        return False
+    if np.abs(tensors.get("episodes.noise", 0.0)).max() > _LARGEST_NOISE:
         return False
     generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():

@@ -43,7 +43,7 @@ class Spec:
             return " or ".join(self.choices)
         if math.isinf(self.high):
             return ""
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.lowest or f'{self.low:g}'} to {self.high:g}"
 
 
 def setting(default: Any = MISSING, **spec: Any) -> Any:
@@ -77,6 +77,9 @@ def parse_text(item: Field[Any], text: str) -> Any:
         RequestError: the text is not a value of that type.
     """
     kind, text = item.type, text.strip()
+    known = spec_of(item)
+    if known.lowest and text.lower() == known.lowest:
+        return known.low
     try:
         if kind is bool:
             return {"true": True, "on": True, "false": False, "off": False}[text.lower()]
@@ -100,6 +103,8 @@ def type_words_of(item: Field[Any]) -> Message:
         return Message("true or false")
     if item.type is str:
         return Message("text")
+    if known.lowest:
+        return Message("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
     template = {
         int: "a whole number from {low:g} to {high:g}",
         float: "a number from {low:g} to {high:g}",

@@ -139,6 +139,18 @@ class Tunables:
         " the end of an episode (Sutton and Barto, 2018, chapter 7; used off-policy without"
         " correction, as in D4PG). The paper uses 1.",
     )
+    noise_correlation: float = setting(
+        0.0,
+        label="Noise correlation",
+        symbol="ρ",
+        low=0.0,
+        high=0.999,
+        shown=(0.0, 0.99),
+        help="Correlation of the exploration noise from one step to the next, in an episode:"
+        " nₜ = ρ nₜ₋₁ + √(1 − ρ²) εₜ with ε ~ N(0, σ), so that σ stays the same. Near 1 it pushes"
+        " one way for about 1 / (1 − ρ) steps, which helps where many small pushes cancel out"
+        " (Eberhard et al., 2023). The paper uses 0: white noise.",
+    )
     exploration_noise_decay: float = setting(
         1.0,
         label="Noise decay",

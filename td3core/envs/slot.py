@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.arrays import Floats
 from td3core.envs.episode import EpisodeStart
 from td3core.randomness import generator_state, restore_generator
 
@@ -31,11 +32,15 @@ class EnvSlot:
     """Return of the episode so far."""
     shaped_return: float = 0.0
     terminated: bool = False
+    noise: Floats | None = None
+    """Correlated exploration noise (act_dim,) of the last action in units of σ; None or zeros if
+    the next value does not depend on it."""
 
     def begin(self, episode: int, env_steps: int) -> EpisodeStart:
         """Reset the state for a new episode."""
         self.episode, self.began_at = episode, env_steps
         self.length, self.total, self.shaped_return, self.terminated = 0, 0.0, 0.0, False
+        self.noise = None
         return EpisodeStart(self.number, episode, env_steps)
 
     def episode_state(self) -> NDArray[np.float64]:
@@ -44,12 +49,14 @@ class EnvSlot:
         return np.array([*counts, self.total, self.shaped_return], np.float64)
 
     def load(self, row: NDArray[np.float64], tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what :meth:`episode_state` and :meth:`generator_states` returned."""
+        """Restore state, generators and noise as :meth:`VectorEnv.state` returned them."""
         self.episode, self.began_at, self.length = (int(value) for value in row[:3])
         self.total, self.shaped_return = (float(value) for value in row[3:])
         suffix = f".{self.number}" if self.number else ""
         restore_generator(self.warm_up, tensors[f"generator.warm_up{suffix}"])
         restore_generator(self.exploration, tensors[f"generator.exploration{suffix}"])
+        noise = tensors.get("episodes.noise")
+        self.noise = None if noise is None else noise[self.number].copy()
 
     def add(self, reward: float, shaped: float, *, terminated: bool) -> None:
         """Count one step.

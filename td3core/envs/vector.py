@@ -77,11 +77,18 @@ class VectorEnv:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return generators, episodes and observations under their names in a checkpoint."""
         episodes = np.array([slot.episode_state() for slot in self.slots])
-        return {
+        state = {
             **self.generator_states(),
             "episodes.numbers": episodes,
             "episodes.obs": self.obs.copy(),
         }
+        if any(slot.noise is not None for slot in self.slots):
+            noise = np.zeros_like(self._stepper.arrays.action)
+            for slot in self.slots:
+                if slot.noise is not None:
+                    noise[slot.number] = slot.noise
+            state["episodes.noise"] = noise
+        return state
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Restore what :meth:`state` returned, except the environments (see :meth:`return_to`)."""

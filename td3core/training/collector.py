@@ -1,5 +1,6 @@
 """Acting while training: chooses actions, steps the environments, stores transitions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,10 @@ class Exploration:
         return np.array(rows, np.float32)
 
     def noisy(self, obs: Floats, tunables: Tunables) -> Floats:
-        """Return a = clip(π(s) + N(0, σ), -1, 1), shape (n, act_dim), for ``obs`` (n, obs_dim)."""
+        """Return a = clip(π(s) + n, -1, 1), shape (n, act_dim), for ``obs`` (n, obs_dim).
+
+        The noise n ~ N(0, σ) is independent of the step before unless ``noise_correlation`` is set.
+        """
         if len(self._slots) == 1:
             # One observation as a vector: a matrix of one row takes longer.
             actions = (self._policy(obs[0]) + self._noise(self._slots[0], tunables))[None]
@@ -61,7 +65,12 @@ class Exploration:
 
     def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:
         drawn = slot.exploration.standard_normal(self._act_dim, np.float32)
-        drawn *= np.float32(self.noise)
+        if tunables.noise_correlation > 0.0:
+            slot.noise = drawn = _correlated(slot.noise, drawn, tunables.noise_correlation)
+            drawn = drawn * np.float32(self.noise)
+        else:
+            slot.noise = None
+            drawn *= np.float32(self.noise)
         if tunables.exploration_noise_decay < 1.0:
             floor = min(tunables.exploration_noise_min, self.noise)
             self.noise = max(self.noise * tunables.exploration_noise_decay, floor)
@@ -219,6 +228,25 @@ class Collector:
                     scale=scale,
                 )
         return shaped
+
+
+def _correlated(before: Floats | None, drawn: Floats, correlation: float) -> Floats:
+    """Return the next value (act_dim,) of a first-order autoregressive process, variance 1.
+
+    n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process at whole steps (Lillicrap et
+    al. 2016), but stationary from its first value on, so that ρ does not change how large it is.
+
+    Args:
+        before: n_(t-1); None or zeros if this is the first value.
+        drawn: ε_t, standard normal.
+        correlation: ρ.
+    """
+    # A checkpoint holds zeros where there was none.
+    if before is None or not before.any():
+        return drawn
+    following: Floats = np.float32(correlation) * before
+    following += np.float32(math.sqrt(1.0 - correlation**2)) * drawn
+    return following
 
 
 def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:

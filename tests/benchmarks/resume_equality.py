@@ -46,6 +46,7 @@ def changes(steps: int) -> Changes:
         (steps // 10, "tau", 0.02),
         (steps // 4, "exploration_noise", 0.3),
         (steps // 4, "batch_size", 48),
+        (steps // 3, "noise_correlation", 0.9),
         (steps // 2, "exploration_noise_decay", 0.999),
         (steps * 3 // 4, "policy_delay", 3),
     ]

@@ -23,8 +23,11 @@ Kernel = Callable[..., int]
 class KernelChoice:
     """One thread or two, whichever takes less time at present; the result is the same."""
 
-    TRIALS = 15
-    KEPT = 2_000
+    BLOCK, ROUNDS = 12, 3
+    """Calls in a row on as many threads, and how often each gets its turn. Single calls could not
+    be compared: only every second one moves the actor, and sleeping threads take time to wake."""
+    TRIALS = 2 * ROUNDS * BLOCK
+    KEPT = 3_000
     """Calls until both are tried again: another program may need the second core by then."""
     CLEARLY_FASTER = 1.1
     """What the second thread must gain: it takes a core from everything else."""
@@ -34,28 +37,36 @@ class KernelChoice:
 
     def __init__(self, *, may_be_parallel: bool) -> None:
         self._may_be_parallel = may_be_parallel
-        self._kept = 0
+        self._calls = 0
+        """Since the trials began, or since they ended."""
         self._seconds: tuple[list[float], list[float]] = ([], [])
+        """What each block took: on one thread, on two."""
         self.parallel: bool | None = None if may_be_parallel else False
         """``None`` while both are tried."""
 
     def __call__(self, count: int, arguments: tuple[Any, ...]) -> int:
         """Do ``count`` updates; return how many moved the actor."""
-        if self.parallel is not None:
-            moved = self._run(self.parallel, arguments)
-            self._kept += 1
-            if self._may_be_parallel and self._kept == self.KEPT:
-                self.parallel, self._seconds = None, ([], [])
-            return moved
-        serial, threaded = self._seconds
-        tried = len(threaded) < len(serial)
+        self._calls += 1
+        if self.parallel is None:
+            return self._try(count, arguments)
+        if self._may_be_parallel and self._calls > self.KEPT:
+            self.parallel, self._calls, self._seconds = None, 0, ([], [])
+            return self(count, arguments)
+        return self._run(self.parallel, arguments)
+
+    def _try(self, count: int, arguments: tuple[Any, ...]) -> int:
+        block, place = divmod(self._calls - 1, self.BLOCK)
+        threaded = block % 2 == 1
         start = time.perf_counter()
-        moved = self._run(tried, arguments)
-        self._seconds[tried].append((time.perf_counter() - start) / count)
-        if len(threaded) == self.TRIALS:
-            # The first call starts the threads.
-            gain = float(np.median(serial[1:]) / np.median(threaded[1:]))
-            self.parallel, self._kept = gain > self.CLEARLY_FASTER, 0
+        moved = self._run(threaded, arguments)
+        if place == 0:
+            # Not counted: it wakes the threads.
+            self._seconds[threaded].append(0.0)
+        else:
+            self._seconds[threaded][-1] += (time.perf_counter() - start) / count
+        if self._calls == self.TRIALS:
+            alone, together = (float(np.median(each)) for each in self._seconds)
+            self.parallel, self._calls = alone > self.CLEARLY_FASTER * together, 0
         return moved
 
     def _run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:

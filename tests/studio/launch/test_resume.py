@@ -127,6 +127,7 @@ def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
     assert np.allclose(window.model.episodes.column("smoothed"), smoothed)
 
 
+@pytest.mark.slow
 def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_said(
     qtbot, window, find, runs_dir
 ):
@@ -228,6 +229,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     assert done == written
 
 
+@pytest.mark.slow
 def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
     qtbot, window, find, runs_dir, monkeypatch
 ):

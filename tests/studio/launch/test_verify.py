@@ -26,6 +26,7 @@ def fingerprints(run: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in run.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir, monkeypatch):
     run = train_before(runs_dir)
     before = fingerprints(run.path)
@@ -50,6 +51,7 @@ def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir
     window.verify.close()
 
 
+@pytest.mark.slow
 def test_closing_ends_the_check_and_leaves_nothing(qtbot, window, runs_dir):
     run = train_before(runs_dir)
     listed(qtbot, window, run, "verify").trigger()

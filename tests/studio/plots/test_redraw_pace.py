@@ -23,7 +23,7 @@ def test_the_pause_follows_what_drawing_costs(
         return spent[0]
 
     monkeypatch.setattr("time.thread_time", thread_time)
-    timer = window.plots.findChild(QTimer)
+    timer = window.plots.findChild(QTimer, "redraw_timer")
     timer.setInterval(321)
     window.plots.redraw_later()
     qtbot.waitUntil(lambda: timer.interval() == pause_ms)

@@ -100,6 +100,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("critics", "q", "loss"),
     [("one", ["Q₁", "target"], ["Q₁"]), ("two", ["Q₁", "Q₂", "target"], ["Q₁", "Q₂"])],

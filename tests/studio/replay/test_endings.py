@@ -75,6 +75,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("end", ["killed", "quit"])
 def test_a_renderer_ends_with_its_window_in_silence(tmp_path: Path, agent: Path, end: str) -> None:

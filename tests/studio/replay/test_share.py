@@ -91,6 +91,7 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     assert growth.toolTip() == "This agent belongs to no run"
 
 
+@pytest.mark.slow
 def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
     qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_run_of_another_process_is_followed_and_steered(
     assert (change.name, change.new) == ("tau", 0.2)
 
 
+@pytest.mark.slow
 def test_a_followed_run_that_is_killed_is_shown_as_interrupted_and_can_be_resumed(
     qtbot, runs_dir, child, window, find
 ) -> None:

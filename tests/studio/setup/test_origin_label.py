@@ -86,6 +86,7 @@ def test_train_after_opening_starts_the_like_of_it_and_the_note_goes(
     wait_until_idle(qtbot, window)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_keeps_the_name_it_was_given(qtbot, window, find, runs_dir) -> None:
     run = train_before(runs_dir)
     open_run(qtbot, window, run)

@@ -118,3 +118,16 @@ def test_a_measurement_trains_in_a_process_of_its_own_and_leaves_nothing(
     assert 1 < seconds < 3600
     assert measure_first_training(lambda: True) is None
     assert list(tmp_path.glob("td3-studio-speed-*")) == []
+
+
+def test_a_button_has_room_for_its_text_when_it_becomes_longer(
+    qtbot: QtBot, place: QWidget, settings: QSettings, tmp_path: Path
+) -> None:
+    page = StartPage(place, tmp_path / "runs", settings)
+    read(qtbot, page)
+    settings.setValue("welcome/first_training", [repr(machine()), 118.0])
+    page.refresh()
+    qtbot.waitUntil(lambda: not page._reader.busy, timeout=20_000)
+    button = page.findChild(QPushButton, "start_train_button")
+    assert button.text().endswith("here")
+    assert button.width() >= button.sizeHint().width()

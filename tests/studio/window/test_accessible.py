@@ -71,9 +71,9 @@ def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
         change = Change(env_steps=100, name="tau", new=0.01)
         return {
             "QSpinBox": MoreStepsDialog(summarise(run), window),
-            "QSpinBox ": RepeatDialog(run, [change], window),
+            "QSpinBox ": RepeatDialog(run, [change], "my run", window),
             "QPlainTextEdit": NoteDialog("name", "note", window),
-            "QTreeWidget": SettingsDialog(run, window),
+            "QTreeWidget": SettingsDialog(run, "my run", window),
             "QTreeWidget ": ShortcutsDialog([("Ctrl+T", "Train")], window),
             "QSpinBox  ": EvaluateDialog(agent, 0, window),
             "any": ExportDialog(agent, window),

@@ -229,7 +229,7 @@ def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_
 
 
 def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
-    dialog = SettingsDialog(make_run(runs_dir))
+    dialog = SettingsDialog(make_run(runs_dir), "my run")
     qtbot.addWidget(dialog)
     cells = {
         item.text(0): item.text(2)

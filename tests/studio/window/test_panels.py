@@ -75,7 +75,9 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps", "instruments")
     ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
-    assert [entry.text() for entry in window.docks.menu.actions()] == [
+    *panels, _, settings = window.docks.menu.actions()
+    assert settings is window.toolbar.action("settings")
+    assert [entry.text() for entry in panels] == [
         "Setup",
         "Live settings",
         "Replay",
@@ -181,3 +183,10 @@ def test_a_moved_panel_is_where_it_was_in_the_next_window(build) -> None:
     dock = second.docks.dock("health")
     assert second.dockWidgetArea(dock) is Qt.DockWidgetArea.LeftDockWidgetArea
     assert second.docks.dock("runs").isVisible()
+
+
+def test_a_panel_chosen_from_the_menu_comes_before_its_neighbours(qtbot, window) -> None:
+    window.docks.open("many")
+    window.docks.dock("sweeps").toggleViewAction().trigger()
+    qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
+    assert not window.docks.is_seen("many")

@@ -39,7 +39,7 @@ def test_two_threads_give_the_same_numbers(activation: str) -> None:
     for threaded in (False, True):
         agent, choice = agent_and_choice(critic_activation=activation)
         choice.parallel = threaded
-        agent.update_from(filled(), draws(60))
+        agent.update_from(filled(), draws(12))
         states.append(agent.state())
     assert same(*states)
 
@@ -63,13 +63,14 @@ class FakeKernels:
 
     def __init__(self, choice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds = (1.0, 0.5)
+        self.actor_seconds = 0.0
         self.ran: list[bool] = []
         self._clock = 0.0
         monkeypatch.setattr(choice, "_run", self._run)
         monkeypatch.setattr("time.perf_counter", lambda: self._clock)
 
     def _run(self, threaded: bool, _: Any) -> int:
-        self._clock += self.seconds[threaded]
+        self._clock += self.seconds[threaded] + self.actor_seconds * (len(self.ran) % 2)
         self.ran.append(threaded)
         return 0
 
@@ -81,20 +82,29 @@ def test_the_clearly_quicker_one_is_chosen_after_some_trials(
     _, choice = agent_and_choice()
     kernels = FakeKernels(choice, monkeypatch)
     kernels.seconds = seconds
-    for _ in range(2 * choice.TRIALS + 3):
+    for _ in range(choice.TRIALS + 3):
         choice(1, ())
-    assert kernels.ran.count(True) == choice.TRIALS + (3 if chosen else 0)
+    assert kernels.ran.count(True) == choice.TRIALS / 2 + (3 if chosen else 0)
     assert choice.parallel is chosen
+
+
+def test_updates_of_the_actor_do_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, choice = agent_and_choice()
+    kernels = FakeKernels(choice, monkeypatch)
+    kernels.seconds, kernels.actor_seconds = (1.0, 0.7), 1.0
+    for _ in range(choice.TRIALS):
+        choice(1, ())
+    assert choice.parallel is True
 
 
 def test_the_choice_changes_once_the_second_core_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     _, choice = agent_and_choice()
     kernels = FakeKernels(choice, monkeypatch)
-    for _ in range(2 * choice.TRIALS):
+    for _ in range(choice.TRIALS):
         choice(1, ())
     assert choice.parallel is True
     kernels.seconds = (1.0, 2.0)
-    for _ in range(choice.KEPT + 2 * choice.TRIALS):
+    for _ in range(choice.KEPT + choice.TRIALS):
         choice(1, ())
     assert choice.parallel is False
 

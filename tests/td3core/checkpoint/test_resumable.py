@@ -132,11 +132,18 @@ def setting(name: str, place: Any, value: float) -> Change:
         setting("generator.replay", 4, 2),
         setting("generator.replay", 5, 2**32),
         setting("actor_adam.step", 0, -1.0),
+        lambda arrays: arrays.update({"episodes.noise": np.full((2, 2), 1e4, np.float32)}),
         setting("critic_adam.critic1.0.bias.exp_avg_sq", 0, -1.0),
     ],
 )
 def test_a_state_that_no_run_has_is_refused(good: Path, spot: Path, change: Change) -> None:
     assert "is inconsistent" in refusal(forged(good, spot, change), load_complete)
+
+
+def test_noise_of_another_shape_is_named(good: Path, spot: Path) -> None:
+    noise = {"episodes.noise": np.ones((3, 2), np.float32)}
+    said = refusal(forged(good, spot, lambda a: a.update(noise)), load_complete)
+    assert "episodes.noise" in said
 
 
 def test_an_exported_agent_is_refused(good: Path, spot: Path) -> None:

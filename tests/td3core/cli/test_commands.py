@@ -107,7 +107,7 @@ def test_a_preset_is_chosen_by_environment_or_by_name(
     assert app.main(["train", STEPS, "--preset", "MountainCarContinuous-v0", *few]) == 0
     by_name = RunDirectory.open(Path(last_line(capsys.readouterr().out)["run"]))
     assert by_name.config.preset == "MountainCarContinuous-v0"
-    assert by_name.first_tunables.exploration_noise == 0.5
+    assert by_name.first_tunables.exploration_noise == 0.7
 
 
 def test_the_same_command_twice_gives_the_same_agent(

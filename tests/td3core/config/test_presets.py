@@ -1,3 +1,4 @@
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told
 
 FILES = [p.name for p in (files("resources") / "presets").iterdir() if "toml" in p.name]
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 NAMES = sorted(name[:-5] for name in FILES if not name.startswith("variant-"))
 VARIANTS = sorted(preset.name for preset in load_presets().values() if not preset.env)
 
@@ -76,7 +78,13 @@ def test_the_ablations_switch_off_just_what_they_name() -> None:
         assert found == tricks | off
 
 
-@pytest.mark.parametrize("name", NAMES + VARIANTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("BipedalWalker-v3", "Pendulum-v1", *VARIANTS[:2]) else SLOW(name)
+        for name in NAMES + VARIANTS
+    ],
+)
 def test_a_preset_starts_and_learns_without_a_warning(
     name: str, runs_dir: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

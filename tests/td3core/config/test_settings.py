@@ -37,6 +37,7 @@ DEFAULTS = {
     "critic_lr": 3e-4,
     "batch_size": 256,
     "updates_per_step": 1,
+    "noise_correlation": 0.0,
     "exploration_noise_decay": 1.0,
     "learning_starts": 25_000,
     "buffer_size": 1_000_000,

@@ -231,6 +231,7 @@ def test_an_own_environment_is_trained_in_processes_from_the_command_line(
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["env_steps"] == 60
 
 
+@pytest.mark.slow
 def test_the_processes_die_with_a_training_that_is_killed_even_within_a_step(
     tmp_path: Path, root: Path
 ) -> None:

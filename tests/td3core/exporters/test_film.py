@@ -121,6 +121,7 @@ def test_no_frame_is_kept_however_long_the_film(
     assert max(most) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
 def test_an_interrupted_film_leaves_nothing_behind(ten: Path, tmp_path: Path, name: str) -> None:
     def interrupt(progress: FilmProgress) -> None:

@@ -16,7 +16,7 @@ from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import go_on, go_on_well, stop_at
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(
     tmp_path: Path, kills: int
 ) -> None:
@@ -59,6 +59,7 @@ USUALLY = ("Pendulum-v1", "BipedalWalker-v3")
 LONG = [pytest.param(env, marks=pytest.mark.slow) for env in REAL if env not in USUALLY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", [*USUALLY, *LONG])
 def test_real_environments_come_back_to_the_step(runs_dir: Path, env: str) -> None:
     values = {"steps": 300, "learning_starts": 60, "eval_interval": 90, "eval_episodes": 1}

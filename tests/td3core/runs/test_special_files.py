@@ -207,6 +207,7 @@ def test_a_key_of_very_many_parts_is_refused_at_once(run: Path, in_time: Any) ->
         preset.with_name("pipe.toml").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["training", "episodes", "evaluations"])
 def test_a_line_of_300_megabytes_is_passed_over_at_once(run: Path, in_time: Any, name: str) -> None:
     table = run / f"{name}.csv"

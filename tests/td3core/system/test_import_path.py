@@ -66,6 +66,7 @@ def test_no_file_of_the_current_folder_is_executed(
     assert hostile.imported == []
 
 
+@pytest.mark.slow
 def test_a_module_that_the_user_names_is_found_there_by_every_process(
     root: Path, hostile: HostileFolder, runs_dir: Path
 ) -> None:

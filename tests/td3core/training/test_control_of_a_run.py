@@ -41,6 +41,7 @@ OTHER = {
     "updates_per_step": 2,
     "update_interval": 3,
     "n_step": 3,
+    "noise_correlation": 0.9,
     "exploration_noise_decay": 0.99,
     "exploration_noise_min": 0.25,
 }

@@ -143,6 +143,28 @@ def test_exploration_noise_has_its_spread_and_its_decay(runs_dir: Path, scripted
     assert noise_now == 0.15
 
 
+def test_correlated_noise_keeps_its_spread_and_begins_anew_with_each_episode(
+    runs_dir: Path, scripted: Any
+) -> None:
+    still = {"updates_per_step": 0, "learning_starts": 0, "steps": 3000}
+
+    def noise(**values: Any) -> Any:
+        unmoved: dict[str, Any] = {"echo": 1e-4, "first_obs": np.zeros_like}
+        quiet, loud = (Script([(10, "truncated")], **unmoved) for _ in range(2))
+        finish(runs_dir, scripted(quiet), **still, exploration_noise=0.0)
+        finish(runs_dir, scripted(loud), **still, exploration_noise=0.05, **values)
+        return np.reshape(np.ravel(loud.actions) - np.ravel(quiet.actions), (-1, 10)) / 2.0
+
+    white, found = noise(), noise(noise_correlation=0.8)
+    # The same draws, so that the first of each episode is the same; the others follow from these.
+    expected = white.copy()
+    for step in range(1, 10):
+        expected[:, step] = 0.8 * expected[:, step - 1] + 0.6 * white[:, step]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(found.std(axis=0), 0.05, rtol=0.15)
+    assert np.corrcoef(found[:-1, -1], found[1:, 0])[0, 1] == pytest.approx(0.0, abs=0.15)
+
+
 @pytest.mark.parametrize(
     ("steps", "interval", "expected"),
     [(60, 10, [30, 40, 50, 60]), (55, 10, [30, 40, 50, 55]), (60, 0, []), (15, 10, [15])],

@@ -137,6 +137,7 @@ def test_every_live_change_that_a_checkpoint_knows_of_is_on_record_after_a_power
     assert known
 
 
+@pytest.mark.slow
 @each_way
 def test_so_it_does_when_it_had_been_resumed(runs_dir: Path, tmp_path: Path, every: int) -> None:
     straight = finish(runs_dir / "straight", **VALUES)
@@ -148,6 +149,7 @@ def test_so_it_does_when_it_had_been_resumed(runs_dir: Path, tmp_path: Path, eve
     require_all_go_on(power.cuts, tmp_path / "cuts", straight.run, every, begun=33)
 
 
+@pytest.mark.slow
 @each_way
 def test_so_does_a_branch(runs_dir: Path, tmp_path: Path, every: int) -> None:
     parent = RunDirectory.open(finish(runs_dir / "parent", **VALUES).run)

@@ -50,6 +50,7 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
         {"buffer_size": 30, "batch_size": 5},
         {"num_envs": 3, "steps": 98},
         {"exploration_noise_decay": 0.95, "exploration_noise_min": 0.02},
+        {"noise_correlation": 0.9, "exploration_noise": 0.5, "num_envs": 2, "learning_starts": 6},
     ],
     ids=lambda values: next(iter(values)),
 )
@@ -63,6 +64,7 @@ def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) ->
     assert differences(straight.run, outcome.run) == []
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
     "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
@@ -83,14 +85,17 @@ def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
         assert differences(straight.run, copy) == [], copy
 
 
+@pytest.mark.slow
 def test_live_changes_are_made_again_wherever_the_run_is_killed(
     runs_dir: Path, tmp_path: Path
 ) -> None:
     config, tunables = tiny(**VALUES | {"exploration_noise_decay": 0.99})
     changes = [
         Change(33, "exploration_noise", 0.5),
+        Change(36, "noise_correlation", 0.9),
         Change(40, "tau", 0.1),
         Change(47, "batch_size", 5),
+        Change(63, "noise_correlation", 0.0),
         # There and back at once: the decay begins anew all the same.
         Change(70, "exploration_noise", 0.4),
         Change(70, "exploration_noise", 0.5),

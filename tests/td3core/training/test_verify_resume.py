@@ -18,6 +18,7 @@ from tests.td3core.training.resuming import contents
 VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"num_envs": 3}, {"eval_interval": 0}], ids=str)
 def test_a_good_run_resumes_exactly_and_stays_untouched(
     runs_dir: Path, values: dict[str, Any]

@@ -1,0 +1,130 @@
+"""Connects the settings and the notifications with the window."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSettings
+
+from studio.formatting import format_return
+from studio.session.controller import SessionState
+from studio.window.preferences.dialog import PreferencesDialog, Switch
+from studio.window.preferences.notifier import Notifier
+from td3core.protocol.events import Ended, Failed, Interrupted
+
+if TYPE_CHECKING:
+    from studio.window.main_window import MainWindow
+
+_NOTIFY, _FOLLOW = "notifications", "replay/follow_latest"
+ASK_TOO_SHORT = "ask_too_short"
+_RUN, _GROUP, _SWEEP = "run", "group", "sweep"
+
+
+def install_preferences(window: "MainWindow", settings: QSettings, runs_dir: Path) -> Notifier:
+    """Let a window show its settings, and notify of the end of long work."""
+    notifier = Notifier(window, lambda: bool(settings.value(_NOTIFY, True, bool)))
+
+    def show() -> None:
+        dialog = PreferencesDialog(
+            _switches(window, settings),
+            window.theme.name,
+            partial(_choose_theme, window),
+            runs_dir,
+            window,
+        )
+        # In front of the window, whose own switches would contradict it.
+        dialog.open()
+
+    window.toolbar.action("settings").triggered.connect(show)
+    window.closed.connect(notifier.stop)
+    _follow_run(window, notifier)
+    _follow_others(window, notifier)
+    return notifier
+
+
+def _choose_theme(window: "MainWindow", name: str) -> None:
+    if name != window.theme.name:
+        window.switch_theme()
+
+
+def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
+    start, follow = window.replay.play_at_start_action, window.replay.controls.follow_check
+
+    def stored(key: str) -> bool:
+        return bool(settings.value(key, True, bool))
+
+    def follow_latest(on: bool) -> None:
+        settings.setValue(_FOLLOW, on)
+        follow.setChecked(on)
+
+    return (
+        Switch(
+            name="play_at_start",
+            group="Replay",
+            text="Play an agent when the window opens",
+            tip="A bundled agent; choosing another one ends it",
+            read=start.isChecked,
+            write=start.setChecked,
+        ),
+        Switch(
+            name="follow_latest",
+            group="Replay",
+            text="Follow the latest agent of a run",
+            tip="Show each new checkpoint of the run on show as soon as it is saved",
+            read=partial(stored, _FOLLOW),
+            write=follow_latest,
+        ),
+        Switch(
+            name="notifications",
+            group="Messages",
+            text="Notify me when long work ends",
+            tip="Runs, groups and sweeps of 30 s or more, while another window is in front",
+            read=partial(stored, _NOTIFY),
+            write=partial(settings.setValue, _NOTIFY),
+        ),
+        Switch(
+            name="ask_too_short",
+            group="Messages",
+            text="Ask before a run that is too short to learn",
+            tip="Questions before runs are stopped, deleted or run new code are always asked",
+            read=partial(stored, ASK_TOO_SHORT),
+            write=partial(settings.setValue, ASK_TOO_SHORT),
+        ),
+    )
+
+
+def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
+    def on_state(state: SessionState) -> None:
+        if state is SessionState.STARTING:
+            notifier.begin(_RUN)
+
+    def on_ended(event: Ended | Failed | Interrupted) -> None:
+        match event:
+            case Failed():
+                outcome, text = "failed", str(event.message)
+            case Interrupted():
+                outcome, text = "was interrupted", "Resume continues it."
+            case Ended():
+                outcome = "has finished" if event.stopped == "finished" else "has stopped"
+                best = format_return(event.best_eval_return)
+                text = f"Best return {best}" if best else ""
+        notifier.end(_RUN, f"{window.model.title} {outcome}", text)
+
+    window.controller.state_changed.connect(on_state)
+    window.model.run_ended.connect(on_ended)
+
+
+def _follow_others(window: "MainWindow", notifier: Notifier) -> None:
+    def on_group(busy: bool) -> None:
+        if busy:
+            notifier.begin(_GROUP)
+            return
+        group = window.many.session.group
+        notifier.end(_GROUP, f"Group {group.name}" if group else "Group", "All its runs are over.")
+
+    def on_sweep() -> None:
+        notifier.end(_SWEEP, f"Sweep {window.sweeps.name}", "It has ended.")
+
+    window.many.session.busy_changed.connect(on_group)
+    window.sweeps.started.connect(partial(notifier.begin, _SWEEP))
+    window.sweeps.ended.connect(on_sweep)

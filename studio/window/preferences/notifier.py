@@ -1,0 +1,71 @@
+"""Notifies the user of the end of long work while another window is in front."""
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
+
+LONG_S = 30.0
+"""Shorter work is not worth a message."""
+_SHOWN_MS = 10_000
+
+
+class Notifier(QObject):
+    """Shows a quiet message of the desktop; where there is none, the task bar marks the window."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        enabled: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Notify for a window; ``enabled`` returns whether the user wants that."""
+        super().__init__(window)
+        self._window, self._enabled, self._clock = window, enabled, clock
+        self._begun: dict[str, float] = {}
+        self._icon: QSystemTrayIcon | None = None
+        self._hiding = QTimer(self)
+        self._hiding.setSingleShot(True)
+        self._hiding.setInterval(_SHOWN_MS)
+        self._hiding.timeout.connect(self.stop)
+
+    def begin(self, work: str) -> None:
+        """Note that work begins."""
+        self._begun[work] = self._clock()
+
+    def end(self, work: str, title: str, text: str) -> None:
+        """Notify of the end of work if it took long and nobody is looking."""
+        begun = self._begun.pop(work, None)
+        if begun is None or self._clock() - begun < LONG_S or not self._enabled():
+            return
+        if QApplication.activeWindow() is None:
+            self.notify(title, text)
+
+    def notify(self, title: str, text: str) -> None:
+        """Show a message now."""
+        QApplication.alert(self._window)
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        if self._icon is None:
+            self._icon = QSystemTrayIcon(self._window.windowIcon(), self)
+            self._icon.setToolTip("TD3 Studio")
+            self._icon.messageClicked.connect(self._come_to_front)
+            self._icon.activated.connect(self._come_to_front)
+        # A message needs an icon, which stays no longer than it.
+        self._icon.show()
+        self._icon.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
+        self._hiding.start()
+
+    @Slot()
+    def stop(self) -> None:
+        """Take the icon away."""
+        if self._icon is not None:
+            self._icon.hide()
+
+    @Slot()
+    def _come_to_front(self) -> None:
+        self.stop()
+        self._window.showNormal() if self._window.isMinimized() else self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()

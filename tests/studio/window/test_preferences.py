@@ -1,0 +1,110 @@
+"""The settings of the window in one dialog, and notifications of the end of long work."""
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSystemTrayIcon
+
+from studio.session.controller import SessionState
+from studio.window.preferences.notifier import LONG_S, Notifier
+from td3core.errors import Message
+from td3core.protocol import events
+
+
+def stored() -> QSettings:
+    ini = QSettings.Format.IniFormat, QSettings.Scope.UserScope
+    return QSettings(*ini, "td3-studio", "td3-studio")
+
+
+def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_path) -> None:
+    window.toolbar.action("settings").trigger()
+    dialog = find("preferences_dialog")
+    assert dialog.focusWidget() is find("preferences_theme")
+    before = window.theme.name
+    themes = dialog.findChild(QComboBox)
+    themes.setCurrentIndex(1 - themes.currentIndex())
+    assert window.theme.name != before
+    assert stored().value("theme") == window.theme.name
+    follow = window.replay.controls.follow_check
+    seen = {
+        "play_at_start": window.replay.play_at_start_action.isChecked,
+        "follow_latest": follow.isChecked,
+        "notifications": lambda: stored().value("notifications", True, bool),
+        "ask_too_short": lambda: stored().value("ask_too_short", True, bool),
+    }
+    for name, read in seen.items():
+        box = dialog.findChild(QCheckBox, f"preferences_{name}")
+        was = read()
+        assert box.isChecked() == was
+        box.click()
+        assert read() != was, name
+    assert stored().value("replay/follow_latest", False, bool) == follow.isChecked()
+    shown = dialog.findChild(QLabel, "preferences_runs_dir").text().replace("\u200b", "")
+    assert shown == str(tmp_path / "runs")
+
+
+def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(
+    window, find, monkeypatch
+) -> None:
+    monkeypatch.setattr("studio.window.start_request.ask", lambda *_, **__: False)
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(500)
+    window.start_training()
+    assert started == []
+    window.toolbar.action("settings").trigger()
+    find("preferences_ask_too_short").click()
+    window.start_training()
+    assert len(started) == 1
+
+
+def test_the_end_of_long_work_is_notified_only_where_nobody_looks(
+    qtbot, window, monkeypatch
+) -> None:
+    shown, now, wanted = [], [0.0], [True]
+    notifier = Notifier(window, lambda: wanted[0], lambda: now[0])
+    monkeypatch.setattr(notifier, "notify", lambda *words: shown.append(words))
+    in_front = [None]
+    monkeypatch.setattr(QApplication, "activeWindow", lambda: in_front[0])
+
+    def work(seconds: float) -> int:
+        notifier.begin("run")
+        now[0] += seconds
+        notifier.end("run", "It", "ended")
+        return len(shown)
+
+    assert work(LONG_S - 1) == 0
+    assert work(LONG_S) == 1
+    in_front[0] = window
+    assert work(LONG_S) == 1
+    in_front[0], wanted[0] = None, False
+    assert work(LONG_S) == 1
+    wanted[0] = True
+    notifier.end("never begun", "It", "ended")
+    assert shown == [("It", "ended")]
+
+
+def test_a_failed_run_is_notified_by_its_name_and_reason(window, monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append(words))
+    window.controller.state_changed.emit(SessionState.STARTING)
+    window.model.rename("my run")
+    window.model.run_ended.emit(events.Failed(message=Message("It broke."), details=""))
+    assert shown == [("run", "my run failed", "It broke.")]
+
+
+# The offscreen platform has no tray.
+@pytest.mark.qt_log_ignore("systemTrayWindowChanged", extend=True)
+def test_a_message_has_an_icon_only_as_long_as_it_is_shown(window, monkeypatch) -> None:
+    told = []
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
+    monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda _, *words: told.append(words[:2]))
+    monkeypatch.setattr(QApplication, "alert", lambda asked: told.append(asked))
+    window.setWindowIcon(window.theme.icon("play"))
+    notifier = Notifier(window, lambda: True)
+    notifier.notify("my run has finished", "Best return 12.0")
+    assert told == [window, ("my run has finished", "Best return 12.0")]
+    icon = notifier.findChild(QSystemTrayIcon)
+    assert icon.isVisible()
+    icon.messageClicked.emit()
+    assert not icon.isVisible()

@@ -1,0 +1,1 @@
+"""People use the real window from their first click to their last."""

@@ -1,0 +1,15 @@
+"""People do with the real window what they came for."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.walkthroughs.__main__ import PEOPLE, walk
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_each_of_them_sees_what_the_window_promises(person: str, tmp_path: Path) -> None:
+    assert walk(person, tmp_path, "light", "1280x800") == 0
+    assert list(tmp_path.glob("*.png"))
