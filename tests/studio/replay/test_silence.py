@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -39,7 +40,7 @@ class Hanging(gym.Env):
 
     def __init__(self, render_mode=None, how=""):
         self.render_mode, self.how, self.steps = render_mode, how, 0
-        Path(__file__).with_name("began").write_text(str(time.monotonic()))
+        Path(__file__).with_name("began").write_text(f"{time.monotonic()} {time.process_time()}")
         if how == "loading":
             time.sleep(3600)
         elif how == "loading in circles":
@@ -127,7 +128,13 @@ def test_an_environment_that_hangs_while_it_loads_is_noticed_within_two_seconds(
             "The environment is not answering: the agent does not finish loading."
             " Training is not affected."
         ]
-        assert 1000 * (time.monotonic() - float(began.read_text())) < NOTICED_MS
+        at, used = map(float, began.read_text().split())
+        if how == "loading":
+            assert 1000 * (time.monotonic() - at) < NOTICED_MS
+        else:
+            # Told from work by the processor time it uses up, of which a busy computer gives less.
+            times = psutil.Process(player.pid).cpu_times()
+            assert 1000 * (times.user + times.system - used) < NOTICED_MS
         assert pane.renderer_button.isVisible()
     load(qtbot, player, agent)
     assert (len(renderers()), pane.message.isVisible()) == (1, False)
@@ -139,7 +146,9 @@ def test_a_renderer_killed_while_it_loads_is_noticed_at_once_and_replaced(
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as told:
         player.load(hanging("killed"))
     assert told.args == ["The renderer stopped (signal 9). Training is not affected."]
-    assert 1000 * (time.monotonic() - float((tmp_path / "began").read_text())) < NOTICED_MS
+    assert (
+        1000 * (time.monotonic() - float((tmp_path / "began").read_text().split()[0])) < NOTICED_MS
+    )
     load(qtbot, player, agent)
 
 
