@@ -12,7 +12,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
 
-from studio.replay.renderer import protocol
+from studio.replay.renderer import protocol, start
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
 from studio.replay.renderer.pulse import new_signs
 from td3core.evaluation.rollout import RolloutStep
@@ -75,16 +75,13 @@ class RendererClient:
         Raises:
             OSError: the system cannot start another process.
         """
-        # Imported late: it imports Gymnasium, which would delay the start of the window.
-        from studio.replay.renderer import process
-
         # Short, because macOS limits the names of shared memory to thirty characters.
         prefix = f"td3_{secrets.token_hex(6)}_"
         self._connection, theirs = multiprocessing.get_context("spawn").Pipe()
         self.exit_code: int | None = None
         self.signs = new_signs()
         try:
-            self.process = spawn("td3-renderer", process.main, theirs, prefix, self.signs)
+            self.process = spawn("td3-renderer", start.main, theirs, prefix, self.signs)
         except BaseException:
             self._connection.close()
             raise

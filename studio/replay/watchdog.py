@@ -9,13 +9,13 @@ from studio.replay.renderer.pulse import Signs
 _CHECK_MS = 200
 _STEP_S = 1.5
 """After which a step or a picture counts as unanswered."""
-_LOAD_S = 8.0
-"""After which an agent does: its environment may import a simulator first."""
+_IDLE_S = 1.5
+"""After which an agent that makes no progress does: its environment may import a simulator."""
 _BEAT_S = 1.5
 """After which a process without a beat counts as stopped."""
 _STOPPED = "The renderer is not answering: its process does not run."
 _SLOW = "The environment is not answering."
-_LOADING = "The environment is not answering: loading the agent takes long."
+_LOADING = "The environment is not answering: the agent does not finish loading."
 
 
 class Watchdog(QObject):
@@ -75,5 +75,5 @@ def _problem_of(signs: Signs, now: float) -> str:
     if not since:
         return ""
     if signs.loading.value:
-        return _LOADING if now - since > _LOAD_S else ""
+        return _LOADING if signs.idle_s.value > _IDLE_S else ""
     return _SLOW if now - since > _STEP_S else ""

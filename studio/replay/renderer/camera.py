@@ -34,11 +34,15 @@ class Camera:
         self._chosen = ""
         self._pose: _Pose | None = None
         """As the user has moved it; None for the environment's own."""
+        self._undone = False
+        """Whether it is to be drawn from the environment's own again, and has not been yet."""
 
     def reset(self, chosen: str | None = None) -> None:
         """Choose a camera, or None for the one in use; undo how it was moved."""
         self._chosen = self._chosen if chosen is None else chosen
         self._pose = None
+        # Going free begins where the camera is.
+        self._undone = chosen != FREE
 
     def names(self, env: AgentView) -> tuple[str, ...]:
         """Return the cameras of an environment that has been drawn; none if it has no choice."""
@@ -61,7 +65,9 @@ class Camera:
         """Turn, shift or bring the camera nearer, much as MuJoCo's own viewer does."""
         viewer, _ = _parts(env)
         if viewer is not None:
-            self._pose = _moved(_pose_of(viewer.cam), wanted)
+            # The viewer knows the last move only once it has drawn.
+            shown = viewer.own_pose if self._undone else _pose_of(viewer.cam)
+            self._pose = _moved(self._pose or shown, wanted)
 
     def draw(self, env: AgentView) -> Any:
         """Return what the environment draws."""
@@ -85,7 +91,7 @@ class Camera:
             renderer.camera_id = model.camera(chosen).id
             return
         # Or the renderer would set the kind of camera itself.
-        renderer.camera_id = None
+        renderer.camera_id, self._undone = None, False
         cam, pose = viewer.cam, self._pose or viewer.own_pose
         cam.fixedcamid = -1
         cam.type = _KIND_TRACKING if chosen == TRACKING else _KIND_FREE

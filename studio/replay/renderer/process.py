@@ -5,7 +5,6 @@ torch nor Qt is imported here.
 """
 
 import contextlib
-import signal
 import traceback
 from multiprocessing.connection import Connection
 
@@ -16,7 +15,7 @@ from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.cast import Cast, JointEpisode
 from studio.replay.renderer.delivery import Delivery
 from studio.replay.renderer.measurement import Meter, sweep
-from studio.replay.renderer.pulse import Pulse, Signs
+from studio.replay.renderer.pulse import Pulse
 from studio.replay.renderer.recording import Recording
 from studio.replay.renderer.scaling import Picture
 from studio.replay.renderer.stage import HOLD_S, Clock, Episode
@@ -26,12 +25,9 @@ from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 
 
-def main(connection: Connection, prefix: str, signs: Signs) -> None:
+def main(connection: Connection, prefix: str, pulse: Pulse) -> None:
     """Execute the commands from the pipe until it closes or ``Quit`` arrives."""
     prepare_rendering()
-    # Ctrl-C in a terminal reaches the whole process group; the window handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pulse = Pulse(signs)
     renderer = Renderer(connection, prefix, pulse)
     try:
         # One thread, as in training: same results, and no cores taken from the run.
@@ -46,7 +42,6 @@ def main(connection: Connection, prefix: str, signs: Signs) -> None:
         raise SystemExit(1) from problem
     finally:
         renderer.close()
-        pulse.stop()
         connection.close()
 
 

@@ -2,7 +2,7 @@
 
 A thread beats as long as the process runs at all; the loop notes when it begins to wait for the
 environment. So a process that was stopped, or that died without notice, is told apart from an
-environment that takes its time.
+environment that takes its time. While an agent is loaded, the thread also watches the progress.
 """
 
 import threading
@@ -13,9 +13,13 @@ from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 from typing import NamedTuple
 
+from studio.replay.renderer.progress import Progress
+
 BEAT_S = 0.2
-_START_S = 10.0
-"""How long an interpreter may take to start and import the renderer."""
+_LOOK_S = 0.05
+"""Between two looks at the progress; a loop is known once each of its functions was seen."""
+_START_S = 2.0
+"""How long an interpreter may take to start."""
 
 
 class Signs(NamedTuple):
@@ -27,6 +31,8 @@ class Signs(NamedTuple):
     """Since when the environment has been asked for a step or a picture; 0 while it is not."""
     loading: "Synchronized[int]"
     """1 while what it is asked for is an agent, which may take long."""
+    idle_s: "Synchronized[float]"
+    """For how long loading it has made no progress, see :class:`Progress`."""
 
 
 def new_signs() -> Signs:
@@ -37,31 +43,38 @@ def new_signs() -> Signs:
         context.Value("d", time.monotonic() + _START_S, lock=False),
         context.Value("d", 0.0, lock=False),
         context.Value("i", 0, lock=False),
+        context.Value("d", 0.0, lock=False),
     )
 
 
 class Pulse:
-    """Writes the signs, in the renderer's process."""
+    """Writes the signs, in the main thread of the renderer's process."""
 
     def __init__(self, signs: Signs) -> None:
         self._signs, self._over = signs, threading.Event()
+        self._watched = threading.current_thread()
+        self._progress: Progress | None = None
+        """Of the agent that is being loaded."""
         signs.beat.value = time.monotonic()
         threading.Thread(target=self._beat, name="pulse", daemon=True).start()
 
     @contextmanager
     def waiting(self, *, loading: bool) -> Iterator[None]:
         """Note that the environment is asked for something, until it has answered."""
-        self._signs.loading.value = int(loading)
+        self._signs.loading.value, self._signs.idle_s.value = int(loading), 0.0
+        self._progress = Progress(self._watched) if loading else None
         self._signs.waiting_since.value = time.monotonic()
         try:
             yield
         finally:
-            self._signs.waiting_since.value = 0.0
+            self._signs.waiting_since.value, self._progress = 0.0, None
 
     def stop(self) -> None:
         """End the thread."""
         self._over.set()
 
     def _beat(self) -> None:
-        while not self._over.wait(BEAT_S):
+        while not self._over.wait(_LOOK_S if self._progress else BEAT_S):
             self._signs.beat.value = time.monotonic()
+            if progress := self._progress:
+                self._signs.idle_s.value = progress.idle_s()

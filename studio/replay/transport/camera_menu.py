@@ -25,6 +25,8 @@ class CameraMenu(QMenu):
         self._views: list[FrameView] = []
         self._group = QActionGroup(self)
         self._names: tuple[str, ...] = ()
+        self._left = ""
+        """The camera that gave way to the free one because the user moved it; or none."""
         self._group.triggered.connect(self._on_chosen)
         player.loaded.connect(self._on_loaded)
         self._show((), "")
@@ -34,7 +36,7 @@ class CameraMenu(QMenu):
         self._views.append(view)
         view.moves_camera = bool(self._names)
         view.camera_moved.connect(self._on_moved)
-        view.camera_reset.connect(self._player.look)
+        view.camera_reset.connect(self._on_reset)
         view.destroyed.connect(partial(self._views.remove, view))
 
     @Slot(object)
@@ -43,6 +45,7 @@ class CameraMenu(QMenu):
 
     @Slot(QAction)
     def _on_chosen(self, action: QAction) -> None:
+        self._left = ""
         self._player.look(action.data())
 
     @Slot(str, float, float)
@@ -51,9 +54,20 @@ class CameraMenu(QMenu):
         camera = chosen.data() if chosen is not None else FREE
         # A camera of the model cannot be moved, and one that tracks cannot be shifted.
         if camera not in (TRACKING, FREE) or (camera == TRACKING and action == "shift"):
+            self._left = camera
             self._player.look(FREE)
             self._show(self._names, FREE)
         self._player.move_camera(action, x, y)
+
+    @Slot()
+    def _on_reset(self) -> None:
+        """Bring back the view from before the mouse moved it."""
+        left, self._left = self._left, ""
+        if left in self._names:
+            self._player.look(left)
+            self._show(self._names, left)
+        else:
+            self._player.look()
 
     def _show(self, names: tuple[str, ...], chosen: str) -> None:
         self.menuAction().setEnabled(bool(names))

@@ -96,7 +96,7 @@ import sys, threading
 from multiprocessing import Pipe
 from pathlib import Path
 from studio.replay.renderer import protocol
-from studio.replay.renderer.process import main
+from studio.replay.renderer.start import main
 from studio.replay.renderer.pulse import new_signs
 
 ours, theirs = Pipe()

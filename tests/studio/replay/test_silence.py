@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -21,9 +22,11 @@ from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched
 
 NOTICED_MS = 2_000
 HANGING = '''
-"""An environment that stops working at its third step, or picture."""
+"""An environment that stops working in its constructor, or at its third step or picture."""
 import ctypes
+import os
 import time
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -37,6 +40,17 @@ class Hanging(gym.Env):
 
     def __init__(self, render_mode=None, how=""):
         self.render_mode, self.how, self.steps = render_mode, how, 0
+        Path(__file__).with_name("began").write_text(f"{time.monotonic()} {time.process_time()}")
+        if how == "loading":
+            time.sleep(3600)
+        elif how == "loading in circles":
+            while True:
+                np.zeros(1).sum()
+        elif how == "killed":
+            os.kill(os.getpid(), 9)
+        elif how == "loading slowly":
+            for part in range(35):
+                exec(f"part = {part}; time.sleep(0.1)")
 
     def reset(self, *, seed=None, options=None):
         self.steps = 0
@@ -59,8 +73,10 @@ class Hanging(gym.Env):
         return np.full((20, 20, 3), self.steps % 256, np.uint8)
 
 
-for how in ("step", "render", "segfault", "slow"):
-    gym.register(f"Hanging-{how}-v0", Hanging, kwargs={"how": how}, max_episode_steps=1000)
+LOADING = ("loading", "loading in circles", "loading slowly", "killed")
+for how in ("step", "render", "segfault", "slow", *LOADING):
+    name = f"Hanging-{how.replace(' ', '_')}-v0"
+    gym.register(name, Hanging, kwargs={"how": how}, max_episode_steps=1000)
 '''
 
 
@@ -75,7 +91,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
     def write(how: str) -> Path:
         info = EnvInfo(
-            env_id=f"hanging_envs:Hanging-{how}-v0",
+            env_id=f"hanging_envs:Hanging-{how.replace(' ', '_')}-v0",
             obs_dim=1,
             act_dim=1,
             action_low=(-1.0,),
@@ -86,6 +102,64 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         return write_agent(tmp_path / f"{how}.safetensors", info)
 
     return write
+
+
+@pytest.mark.parametrize(
+    "how", ["loading", pytest.param("loading in circles", marks=pytest.mark.slow)]
+)
+def test_an_environment_that_hangs_while_it_loads_is_noticed_within_two_seconds(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    agent: Path,
+    hanging: Callable[[str], Path],
+    tmp_path: Path,
+    how: str,
+) -> None:
+    player = pane.player
+    for restarted in (False, True) if how == "loading in circles" else (False,):
+        began = tmp_path / "began"
+        began.unlink(missing_ok=True)
+        with qtbot.waitSignal(player.silent, timeout=WAIT_MS, check_params_cb=bool) as told:
+            if restarted:
+                qtbot.mouseClick(pane.renderer_button, Qt.MouseButton.LeftButton)
+            else:
+                player.load(hanging(how))
+        assert told.args == [
+            "The environment is not answering: the agent does not finish loading."
+            " Training is not affected."
+        ]
+        at, used = map(float, began.read_text().split())
+        if how == "loading":
+            assert 1000 * (time.monotonic() - at) < NOTICED_MS
+        else:
+            # Told from work by the processor time it uses up, of which a busy computer gives less.
+            times = psutil.Process(player.pid).cpu_times()
+            assert 1000 * (times.user + times.system - used) < NOTICED_MS
+        assert pane.renderer_button.isVisible()
+    load(qtbot, player, agent)
+    assert (len(renderers()), pane.message.isVisible()) == (1, False)
+
+
+def test_a_renderer_killed_while_it_loads_is_noticed_at_once_and_replaced(
+    qtbot: QtBot, player: Player, agent: Path, hanging: Callable[[str], Path], tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as told:
+        player.load(hanging("killed"))
+    assert told.args == ["The renderer stopped (signal 9). Training is not affected."]
+    assert (
+        1000 * (time.monotonic() - float((tmp_path / "began").read_text().split()[0])) < NOTICED_MS
+    )
+    load(qtbot, player, agent)
+
+
+@pytest.mark.slow
+def test_an_agent_that_loads_slowly_is_only_slow(
+    qtbot: QtBot, player: Player, hanging: Callable[[str], Path]
+) -> None:
+    told: list[str] = []
+    player.silent.connect(told.append)
+    load(qtbot, player, hanging("loading slowly"))
+    assert (told, player.answers) == ([], True)
 
 
 @pytest.mark.slow
@@ -170,19 +244,23 @@ def test_a_slow_step_is_only_slow(
 
 
 @pytest.mark.parametrize(
-    ("beat", "since", "loading", "word"),
+    ("beat", "since", "loading", "idle", "word"),
     [
-        (105.0, 0.0, 0, ""),
-        (99.0, 0.0, 0, ""),
-        (98.0, 0.0, 0, "process"),
-        (99.9, 98.9, 0, ""),
-        (99.9, 98.0, 0, "environment"),
-        (99.9, 95.0, 1, ""),
-        (99.9, 91.0, 1, "loading"),
+        (105.0, 0.0, 0, 0.0, ""),
+        (99.0, 0.0, 0, 0.0, ""),
+        (98.0, 0.0, 0, 0.0, "process"),
+        (99.9, 98.9, 0, 0.0, ""),
+        (99.9, 98.0, 0, 0.0, "environment"),
+        (99.9, 85.0, 1, 1.4, ""),
+        (99.9, 98.0, 1, 1.6, "loading"),
+        (99.9, 0.0, 1, 1.6, ""),
     ],
 )
-def test_what_counts_as_silence(beat: float, since: float, loading: int, word: str) -> None:
+def test_what_counts_as_silence(
+    beat: float, since: float, loading: int, idle: float, word: str
+) -> None:
     signs: Signs = new_signs()
-    signs.beat.value, signs.waiting_since.value, signs.loading.value = beat, since, loading
+    signs.beat.value, signs.waiting_since.value = beat, since
+    signs.loading.value, signs.idle_s.value = loading, idle
     found = _problem_of(signs, 100.0)
     assert word in found if word else not found

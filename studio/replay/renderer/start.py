@@ -1,0 +1,20 @@
+"""How the renderer's process starts: the signs of life first, then everything else."""
+
+import signal
+from multiprocessing.connection import Connection
+
+from studio.replay.renderer.pulse import Pulse, Signs
+
+
+def main(connection: Connection, prefix: str, signs: Signs) -> None:
+    """Run the renderer until the pipe closes or ``Quit`` arrives."""
+    # Ctrl-C in a terminal reaches the whole process group; the window handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pulse = Pulse(signs)
+    try:
+        with pulse.waiting(loading=True):
+            # Imported late: it takes long enough to be watched.
+            from studio.replay.renderer import process
+        process.main(connection, prefix, pulse)
+    finally:
+        pulse.stop()
