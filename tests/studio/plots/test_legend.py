@@ -48,6 +48,7 @@ def redrawn(qtbot, window) -> dict[str, list[str]]:
     return legends(window)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs_shown", [False, True])
 def test_every_legend_is_whole_in_a_window_of_1280_pixels(
     qtbot, window, runs_dir: Path, runs_shown: bool

@@ -279,6 +279,7 @@ def test_the_check_takes_the_arguments_and_shows_errors_first(
     assert "contains nan" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -80,6 +80,7 @@ def test_a_result_that_cannot_be_written_is_reported_after_the_run_was_saved(
     finished(runs_dir)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )

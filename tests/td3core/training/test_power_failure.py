@@ -96,6 +96,7 @@ KEPT: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
     "values", [KEPT[0], *(pytest.param(v, marks=pytest.mark.slow) for v in KEPT[1:])], ids=str
