@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, QSize, Qt,
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from studio.formatting import format_minutes, format_return, short_steps
+from studio.formatting import format_count, format_minutes, format_return
 from studio.tasks.background_reader import BackgroundReader
 from studio.welcome.start_facts import FIRST_ENV, StartFacts, measure_first_training, read_facts
 from studio.widgets.labels import plain_tip, shortened
@@ -126,7 +126,7 @@ class StartPage(QFrame):
         self._set_text("train", first + about)
         self._buttons["continue"].setHidden(unfinished is None)
         if unfinished is not None:
-            done = f"{short_steps(unfinished.env_steps)} of {short_steps(unfinished.steps)}"
+            done = f"{format_count(unfinished.env_steps)} of {format_count(unfinished.steps)}"
             name = shortened(unfinished.name or unfinished.env, 24)
             self._set_text("continue", f"Continue {name}: {done}")
         for link in self._links:

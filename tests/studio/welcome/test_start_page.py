@@ -51,7 +51,7 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
         make_run(runs, seed=seed)
     page = StartPage(place, runs, settings)
     read(qtbot, page)
-    assert shown(page, "start_continue_button") == ["Continue half: 600 of 1k"]
+    assert shown(page, "start_continue_button") == ["Continue half: 600 of 1,000"]
     with qtbot.waitSignal(page.continue_requested) as asked:
         page.findChild(QPushButton, "start_continue_button").click()
     assert asked.args == [stopped.path]
