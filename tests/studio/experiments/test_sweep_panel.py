@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.experiments.sweep_plots import VIEWS
+from studio.formatting import format_number
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.runs.directory import RunDirectory
@@ -68,7 +69,7 @@ def test_the_panel_shows_the_trials_of_a_sweep(
     best = swept.best
     assert best is not None
     assert texts(shown, best.number)[:2] == [str(best.number), "done, best"]
-    assert texts(shown, best.number)[2] == f"{best.value:.2f}"
+    assert texts(shown, best.number)[2] == format_number(best.value)
     assert f"best {best.value:.2f} in trial {best.number}" in find("sweep_status").text()
     assert find("sweep_combo").currentText() == "scripted"
     assert find("sweep_continue_button").isEnabled()
