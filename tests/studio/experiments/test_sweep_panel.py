@@ -70,7 +70,7 @@ def test_the_panel_shows_the_trials_of_a_sweep(
     assert best is not None
     assert texts(shown, best.number)[:2] == [str(best.number), "done, best"]
     assert texts(shown, best.number)[2] == format_number(best.value)
-    assert f"best {best.value:.2f} in trial {best.number}" in find("sweep_status").text()
+    assert f"best {format_number(best.value)} in trial {best.number}" in find("sweep_status").text()
     assert find("sweep_combo").currentText() == "scripted"
     assert find("sweep_continue_button").isEnabled()
     assert not find("sweep_stop_button").isEnabled()
