@@ -25,8 +25,11 @@ DATA = Path(__file__).parent / "data" / "schema1"
 
 @pytest.fixture
 def run(runs_dir: Path) -> Path:
-    """Return a copy of the run: opening and resuming write to it."""
-    return Path(shutil.copytree(DATA / "run", runs_dir / "run"))
+    """Return a copy of the run with its replay buffer: opening and resuming write to it."""
+    copy = Path(shutil.copytree(DATA / "run", runs_dir / "run"))
+    transitions = np.loadtxt(DATA / "transitions.csv", delimiter=",", dtype="<f4")
+    (copy / "replay.f32").write_bytes(transitions.tobytes())
+    return copy
 
 
 def rows(table: Path) -> list[dict[str, str]]:
