@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PEOPLE = ("newcomer",)
-_LIMIT_S = 120
+PEOPLE = ("newcomer", "tinkerer")
+_LIMIT_S = 150
 
 
 def _arguments() -> argparse.Namespace:
