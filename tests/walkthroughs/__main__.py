@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PEOPLE = ("newcomer", "tinkerer")
+PEOPLE = ("newcomer", "tinkerer", "keyboard")
 _LIMIT_S = 150
 
 
@@ -39,7 +39,9 @@ def _screen(home: Path, size: str) -> str:
 
 def walk(person: str, folder: Path, theme: str, size: str) -> int:
     """Walk one person through a window of its own; return the exit status."""
-    with tempfile.TemporaryDirectory(prefix=f"td3-studio-{person}-") as name:
+    prefix = f"td3-studio-{person}-"
+    # The renderer may end a moment after its window, and still write to its cache.
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
         home = Path(name)
         (home / "code").mkdir()
         own = {
