@@ -28,7 +28,7 @@ class Backend(StrEnum):
     @property
     def full_name(self) -> str:
         """What to call it."""
-        return {"egl": "EGL", "osmesa": "OSMesa", "glfw": "the window system"}[self.value]
+        return {"egl": "EGL", "osmesa": "OSMesa", "glfw": "OpenGL for the window system"}[self.value]
 
 
 class Finding(StrEnum):
@@ -76,15 +76,14 @@ class OpenGL:
             return None
         if self._named is not None:
             return Message(
-                "MuJoCo cannot draw with {name} here: on Debian and Ubuntu, install {package}",
+                "{name} is missing; on Debian and Ubuntu, install {package}",
                 name=self._named.full_name,
                 package=_package(self._named, Finding.MISSING),
             )
         if self._wanted:
-            return Message("MuJoCo does not draw while {name} = {value}", name=VARIABLE, value=OFF)
+            return Message("{name} is {value}", name=VARIABLE, value=OFF)
         return Message(
-            "MuJoCo finds no OpenGL to draw with: on Debian and Ubuntu, install {first} or"
-            " {second}",
+            "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {first} or {second}",
             first=_package(Backend.EGL, self._probe(Backend.EGL)),
             second=_package(Backend.OSMESA, self._probe(Backend.OSMESA)),
         )

@@ -11,7 +11,7 @@ from td3core.errors import Message
 
 EGL, OSMESA, WINDOW = Backend.EGL, Backend.OSMESA, Backend.WINDOW
 WORKS, MISSING, FAILS = Finding.WORKS, Finding.MISSING, Finding.FAILS
-INSTALL = "MuJoCo finds no OpenGL to draw with: on Debian and Ubuntu, install {} or {}"
+INSTALL = "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {} or {}"
 
 
 def chosen(
@@ -45,7 +45,7 @@ def test_what_the_user_sets_wins_over_what_would_work() -> None:
     assert chosen("glx", {EGL: WORKS})[:2] == ("glx", None)
     assert chosen("disabled", {EGL: WORKS}) == (
         OFF,
-        "MuJoCo does not draw while MUJOCO_GL = disabled",
+        "MUJOCO_GL is disabled",
         [],
     )
 
@@ -57,7 +57,7 @@ def test_where_nothing_can_draw_the_missing_package_is_named() -> None:
     assert without_driver[1] == INSTALL.format("libgl1-mesa-dri", "libosmesa6")
     assert chosen("osmesa", {EGL: WORKS})[:2] == (
         OFF,
-        "MuJoCo cannot draw with OSMesa here: on Debian and Ubuntu, install libosmesa6",
+        "OSMesa is missing; on Debian and Ubuntu, install libosmesa6",
     )
 
 
