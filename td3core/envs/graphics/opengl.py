@@ -28,7 +28,8 @@ class Backend(StrEnum):
     @property
     def full_name(self) -> str:
         """What to call it."""
-        return {"egl": "EGL", "osmesa": "OSMesa", "glfw": "OpenGL for the window system"}[self.value]
+        names = {"egl": "EGL", "osmesa": "OSMesa", "glfw": "OpenGL for the window system"}
+        return names[self.value]
 
 
 class Finding(StrEnum):
