@@ -260,7 +260,9 @@ class ReplayPane(QWidget):
 
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
-        if path != self._player.path or not waiting:
+        shown = self._follower.shown
+        # The path may hold another agent than the one on show.
+        if path != self._player.path or not waiting or (shown is not None and shown.gone):
             self.load(path)
         self._player.play()
 
@@ -313,19 +315,22 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
-        self.checkpoints.select(loaded.path)
-        self.timeline.show_agent(loaded.path)
-        self._source.note_shown(loaded.path)
         if loaded.no_picture:
             self.view.show_text(f"{loaded.no_picture} {_NUMBERS}")
         self.show_message("")
 
     @Slot()
     def _show_agent(self) -> None:
-        """Name the agent on show, and what it is to its run."""
-        agent = self._player.agent
-        if agent is not None:
-            self.caption.show_agent(agent, self._follower.role)
+        """Name the agent on show, and what it is to its run; mark it in list and timeline."""
+        agent, shown = self._player.agent, self._follower.shown
+        if agent is None or shown is None:
+            return
+        self.caption.show_agent(agent, shown.role)
+        # The user may have chosen another one, which is marked already.
+        if self._player.state is not PlayerState.LOADING:
+            self.checkpoints.show_agent(shown)
+            self.timeline.show_agent(shown)
+            self._source.note_shown(shown)
 
     @Slot()
     def _show_state(self) -> None:
