@@ -148,6 +148,7 @@ class ReplayPane(QWidget):
             self._player, self.checkpoints.model, self.timeline, self._give_consent, self
         )
         self.share = ShareButton(self._player, self._consent, self)
+        self.share.tasks.columns = lambda: self.comparison.view.columns
         self.controls.add_tool(self.share)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)

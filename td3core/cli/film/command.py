@@ -1,4 +1,4 @@
-"""The command that films the checkpoints of a run one after another."""
+"""The command that films the checkpoints of a run one after another, or agents side by side."""
 
 import re
 from pathlib import Path
@@ -9,10 +9,11 @@ import typer
 from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
+from td3core.cli.film.side_by_side import entrants_of, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_run, runs_folder
 from td3core.cli.terminal import Answer, console, print_result
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -45,16 +46,62 @@ def film(
         str | None,
         typer.Option("--size", metavar="WxH", help="Size of the film, such as 1280x720."),
     ] = None,
+    side_by_side: Annotated[
+        bool,
+        typer.Option(
+            "--side-by-side",
+            help="Two to four agents next to each other, in step; the best one of a run.",
+        ),
+    ] = False,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="Side by side: the first with exploration noise, too.")
+    ] = False,
+    push: Annotated[
+        bool, typer.Option("--push", help="Side by side: the first after a push, too.")
+    ] = False,
+    push_at: Annotated[
+        list[int] | None,
+        typer.Option("--push-at", metavar="STEP", min=1, help="Side by side: push it here, too."),
+    ] = None,
+    columns: Annotated[
+        int,
+        typer.Option(min=0, max=4, help="Side by side: pictures in a row; 0: as fits."),
+    ] = 0,
+    speed: Annotated[
+        float, typer.Option(min=0.1, max=16.0, help="Side by side: how many times as fast.")
+    ] = 1.0,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
-    """Film how an agent grew: an episode of each checkpoint of a run, in order."""
+    """Film how an agent grew, checkpoint by checkpoint, or agents side by side."""
     from td3core.checkpoint import load
     from td3core.exporters.film.growth import FilmSettings, record_growth
 
+    _require_one_kind(
+        side_by_side=side_by_side,
+        growth={"--size": size, "--max-seconds-per": most_s},
+        together={"--noise": noise, "--push": push, "--push-at": push_at, "--columns": columns},
+        speed=speed,
+    )
     out = film_file(out, overwrite=force)
+    if side_by_side:
+        from td3core.exporters.film.side_by_side import ComparisonSettings
+
+        return film_side_by_side(
+            entrants_of(sources, runs_dir, noise=noise, push=push or bool(push_at)),
+            out,
+            ComparisonSettings(
+                episodes=episodes,
+                seed=seed,
+                speed=speed,
+                columns=columns,
+                pushes=tuple(push_at or ()),
+            ),
+            trust_env=trust_env,
+            as_json=as_json,
+        )
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)
@@ -81,6 +128,22 @@ def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":
                 "{path} is a folder; give one run, or several checkpoints.", path=str(source)
             )
     return scenes_of_files([source.absolute() for source in sources])
+
+
+def _require_one_kind(
+    *, side_by_side: bool, growth: dict[str, object], together: dict[str, object], speed: float
+) -> None:
+    """Refuse options of the other kind of film.
+
+    Raises:
+        RequestError: one is given.
+    """
+    if not side_by_side and speed != 1.0:
+        together |= {"--speed": speed}
+    for option, value in (growth if side_by_side else together).items():
+        if value:
+            only = "cannot be used with" if side_by_side else "needs"
+            raise RequestError("{option} {only} --side-by-side.", option=option, only=Message(only))
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

@@ -35,6 +35,10 @@ def marked(pane: ReplayPane) -> tuple[str, str, str]:
     )
 
 
+def steps(pane: ReplayPane) -> list[int]:
+    return [point.env_steps for point in pane.timeline.points]
+
+
 def open_best(qtbot: QtBot, window: MainWindow, run: RunDirectory) -> ReplayPane:
     """Show the best agent, of step 2,000, which has no evaluation."""
     pane, best = window.replay, save(run, "best", 2000)
@@ -57,7 +61,7 @@ def test_a_best_agent_that_is_overwritten_while_it_plays_stays_marked_until_its_
     earlier = ("earlier best  2k", "Step 2,000, earlier best", "earlier best, step 2,000")
     assert marked(pane)[::2] == earlier[::2]
     qtbot.waitUntil(lambda: marked(pane) == earlier, timeout=WAIT_MS)
-    assert [point.env_steps for point in pane.timeline.points] == [2000, 3000]
+    qtbot.waitUntil(lambda: steps(pane) == [2000, 3000], timeout=WAIT_MS)
     # The folder is read once more: the row stays while the agent does.
     with qtbot.waitSignal(pane.checkpoints.listed, timeout=WAIT_MS):
         pane.checkpoints.refresh_current()
@@ -67,7 +71,7 @@ def test_a_best_agent_that_is_overwritten_while_it_plays_stays_marked_until_its_
     newest = ("best  3k", "Step 3,000, best", "newest, step 3,000")
     qtbot.waitUntil(lambda: marked(pane) == newest, timeout=WAIT_MS)
     assert any(picture.moment.over for picture in pictures)
-    assert [point.env_steps for point in pane.timeline.points] == [3000]
+    qtbot.waitUntil(lambda: steps(pane) == [3000], timeout=WAIT_MS)
     assert "earlier" not in " ".join(
         str(pane.checkpoints.model.index(row).data())
         for row in range(pane.checkpoints.model.rowCount())
@@ -84,6 +88,7 @@ def test_an_overwritten_best_is_marked_by_the_file_of_its_own_step_if_there_is_o
     expected = ("2k", "Step 2,000", "earlier best, step 2,000")
     qtbot.waitUntil(lambda: marked(pane) == expected, timeout=WAIT_MS)
     assert pane.checkpoints.chosen() == step
+    qtbot.waitUntil(lambda: steps(pane) == [2000, 3000], timeout=WAIT_MS)
     # The best one can be chosen: it is another agent than the one on show.
     pane.timeline.setFocus()
     qtbot.keyClick(pane.timeline, Qt.Key.Key_Right)
