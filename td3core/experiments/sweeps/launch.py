@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
 from td3core.experiments.sweeps.conductor import SweepConductor
@@ -78,7 +77,8 @@ def conduct(
         RequestError: it is refused; the sweep is as it was.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
-    check_env(EnvChoice(spec.environment).with_consent(request.consent))
+    # With arguments, which it may need.
+    check_env(spec.env_choices()[0].with_consent(request.consent))
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
