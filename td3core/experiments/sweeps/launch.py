@@ -85,6 +85,8 @@ def conduct(
         connect = _ray_connection(request.ray, resources) if request.ray else None
         folder.begin(request.text, spec)
         resources.enter_context(RunLock(folder.path))
+        # One that came too late for the process before this one. From now on it is for this one.
+        folder.take_stop()
         executor: Executor
         if connect is None:
             executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)
