@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -80,6 +80,7 @@ class Player(QObject):
         self._ticket = 0
         self._load_ticket = 0
         self._client: RendererClient | None = None
+        self._variables: Mapping[str, str] = {}
         self._cause = ""
         self._watchdog = Watchdog(self)
         self._watchdog.silent.connect(self._on_silent)
@@ -252,8 +253,26 @@ class Player(QObject):
         if over and self._path is not None:
             self._load(self._path, self._entrants)
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables that processes which draw need, besides the usual ones."""
+        return self._variables
+
+    def set_variables(self, variables: Mapping[str, str]) -> None:
+        """Draw with these environment variables from now on, which takes another renderer."""
+        if variables == self._variables:
+            return
+        self._variables = variables
+        playing = self._playing
+        if self._client is not None:
+            self._drop_renderer()
+            if self._path is not None and self._state is not PlayerState.EMPTY:
+                self._load(self._path, self._entrants)
+                if playing:
+                    self.play()
+
     def _drop_renderer(self) -> None:
-        """Kill a renderer that does not answer: it would not obey."""
+        """Kill a renderer that does not answer, or is to be another one: it would not obey."""
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
@@ -282,7 +301,7 @@ class Player(QObject):
         if self._client is not None:
             return True
         try:
-            client = RendererClient()
+            client = RendererClient(self._variables)
         except OSError as problem:
             self._fail(f"The renderer could not be started ({problem.strerror}).")
             return False
@@ -351,7 +370,7 @@ class Player(QObject):
         client, self._client = self._client, None
         client.close()
         cause, self._cause = self._cause, ""
-        self._fail(cause or f"The renderer stopped ({_describe_exit(client.exit_code)}).")
+        self._fail(cause or f"The renderer stopped ({client.ending}).")
 
     @Slot(str)
     def _on_silent(self, problem: str) -> None:
@@ -373,10 +392,3 @@ class Player(QObject):
             if state is PlayerState.EMPTY:
                 self._agent, self._entrants = None, ()
             self.state_changed.emit(state.value)
-
-
-def _describe_exit(exit_code: int | None) -> str:
-    """Describe how a process ended."""
-    if exit_code is not None and exit_code < 0:
-        return f"signal {-exit_code}"
-    return f"exit status {exit_code}"

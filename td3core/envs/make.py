@@ -16,7 +16,7 @@ from td3core.envs import simulators, trust
 from td3core.envs.agent_view import AgentView, close_quietly
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
-from td3core.envs.rendering import prepare_rendering, rendering_error
+from td3core.envs.rendering import prepare_rendering, rendering_error, require_rendering
 from td3core.errors import (
     Message,
     RequestError,
@@ -48,7 +48,8 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     if not choice.env_id.strip():
         raise RequestError("Name an environment, for instance Pendulum-v1.")
     if render:
-        prepare_rendering()
+        prepare_rendering(choice.env_id)
+        require_rendering(choice.env_id)
     env = _make_gym_env(choice, render)
     try:
         _require_suitable(choice.env_id, env)

@@ -262,7 +262,7 @@ class Renderer:
         self._send(self._cast.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
-        """Begin the first episode; without pictures if there are none but numbers are wanted."""
+        """Begin the first episode, without pictures where there are none: numbers remain."""
         self._no_picture = ""
         try:
             self._begin_episode(0)
@@ -272,8 +272,6 @@ class Renderer:
         except UntrustedCodeError:
             raise
         except RequestError as problem:
-            if not self._meter.on:
-                raise
             self._no_picture = str(problem)
             # Refused again if the cause is another.
             self._begin_episode(0)

@@ -25,6 +25,7 @@ from td3core.runs.directory import RunDirectory
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
+_NO_PICTURE = "There is no picture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class ShareButton(QToolButton):
         self.addActions(list(self._actions.values()))
         self.setMenu(self.share_menu)
         player.state_changed.connect(self.show_what_is_possible)
+        player.loaded.connect(self.show_what_is_possible)
         self.share_menu.aboutToShow.connect(self.show_what_is_possible)
         self.show_what_is_possible()
 
@@ -78,6 +80,8 @@ class ShareButton(QToolButton):
             why_not = "" if agent is not None else _NO_AGENT
             if agent is not None and entry.name == "growth" and run_of(agent) is None:
                 why_not = _NO_RUN
+            if entry.name == "picture" and self.tasks.has_no_picture:
+                why_not = _NO_PICTURE
             self._actions[entry.name].setEnabled(not why_not)
             self._actions[entry.name].setToolTip(why_not or entry.tip)
 
@@ -102,6 +106,11 @@ class ShareTasks(QObject):
         """Return the agent on show, if there is one."""
         shown = self._player.state in (PlayerState.PAUSED, PlayerState.PLAYING)
         return self._player.path if shown else None
+
+    @property
+    def has_no_picture(self) -> bool:
+        """True if the agent on show plays without pictures."""
+        return self._player.agent is not None and bool(self._player.agent.no_picture)
 
     @Slot()
     def film(self) -> None:
@@ -181,6 +190,7 @@ class ShareTasks(QObject):
             self._player.refused.emit(problem)
 
     def _open(self, dialog: TaskDialog) -> None:
+        dialog.job.variables = self._player.variables
         self._dialogs.append(dialog)
         dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

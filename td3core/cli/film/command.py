@@ -60,7 +60,7 @@ def film(
     first = load(scenes[0].path)
     consent = obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
-    with environment_of(first, scenes[0].path, consent), reporter:
+    with environment_of(first, scenes[0].path, consent, draws=True), reporter:
         growth = record_growth(scenes, out, settings, consent, reporter)
     info = growth.info
     if not as_json:

@@ -24,20 +24,24 @@ from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched,
 PENDULUM_FPS = 30
 
 
-def rolled_out(path: Path, seed: int, sigma: float = 0.0, pushed: Collection[int] = ()) -> float:
+def rolled_out(
+    path: Path, seed: int, sigma: float = 0.0, rho: float = 0.0, pushed: Collection[int] = ()
+) -> float:
     """Play the first episode of a seed, with noise of its own."""
     found = checkpoint.load(path)
     policy, reset_seed = found.policy(), episode_seed(seed, Purpose.EVALUATION, 0)
     random = generator(reset_seed, Purpose.EXPLORATION)
     env = make_env(found.header.config.env)
     obs, _ = env.reset(seed=reset_seed)
-    total, step, over = 0.0, 0, False
+    total, step, over, noise = 0.0, 0, False, np.zeros(1, np.float32)
     while not over:
         step += 1
         action = policy(obs)
-        noise = random.standard_normal(len(action))
-        scale = 1.0 if step in pushed else sigma
-        action = np.clip(action + scale * noise, -1, 1).astype(np.float32)
+        drawn = random.standard_normal(len(action), np.float32)
+        keep = rho if step > 1 else 0.0
+        noise = np.float32(keep) * noise + np.float32(np.sqrt(1 - keep**2)) * drawn
+        added = drawn if step in pushed else sigma * noise
+        action = np.clip(action + added, -1, 1).astype(np.float32)
         obs, reward, terminated, truncated, _ = env.step(action)
         total, over = total + reward, terminated or truncated
     env.close()
@@ -78,6 +82,7 @@ def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
 def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path
 ) -> None:
+    write_agent(bundled, check_env(PENDULUM), noise_correlation=0.9)
     other = write_agent(bundled.with_name("Other.safetensors"), check_env(PENDULUM), 70_000)
     stranger = write_agent(
         bundled.with_name("Car.safetensors"), check_env("MountainCarContinuous-v0")
@@ -105,11 +110,12 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     expected = [
         rolled_out(bundled, 3),
         rolled_out(other, 3),
-        rolled_out(bundled, 3, sigma=0.1),
+        rolled_out(bundled, 3, sigma=0.1, rho=0.9),
         rolled_out(bundled, 3, pushed=first_push),
     ]
     # The two files hold the same networks.
     assert len(set(expected)) == 3
+    assert expected[2] != rolled_out(bundled, 3, sigma=0.1)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     shown = [float(tile.total.text().removeprefix("return ")) for tile in view.tiles]

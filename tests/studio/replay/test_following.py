@@ -112,10 +112,10 @@ def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loade
 def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_chosen(
     qtbot: QtBot, bundled: Path, pane: ReplayPane
 ) -> None:
-    pane.play_at_start_action.trigger()
+    pane.options.play_at_start_action.trigger()
     pane.play_at_start()
     assert pane.player.state is PlayerState.EMPTY
-    pane.play_at_start_action.trigger()
+    pane.options.play_at_start_action.trigger()
     pane.play_at_start()
     qtbot.waitUntil(lambda: agrees(pane, bundled, "step 50,000"), timeout=WAIT_MS)
     assert pane.player.state is PlayerState.PLAYING
