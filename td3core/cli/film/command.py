@@ -2,12 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
+from td3core.cli.film import options
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import entrants_of, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
@@ -22,54 +21,18 @@ _LEAST_SIZE, _MOST_SIZE = 160, 7680
 
 
 def film(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN", help="A run (all its checkpoints), or several checkpoints in order."
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", help="The MP4 or GIF file to write.")],
-    episodes: Annotated[
-        int, typer.Option("--episodes-per", min=1, help="Episodes of each checkpoint.")
-    ] = 1,
+    sources: options.Sources,
+    out: options.Out,
+    episodes: options.EpisodesPer = 1,
     seed: Seed = 0,
-    most_s: Annotated[
-        float | None,
-        typer.Option(
-            "--max-seconds-per",
-            metavar="S",
-            min=0.1,
-            help="Seconds of film for each checkpoint at most. Default: whole episodes.",
-        ),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="WxH", help="Size of the film, such as 1280x720."),
-    ] = None,
-    side_by_side: Annotated[
-        bool,
-        typer.Option(
-            "--side-by-side",
-            help="Two to four agents next to each other, in step; the best one of a run.",
-        ),
-    ] = False,
-    noise: Annotated[
-        bool, typer.Option("--noise", help="Side by side: the first with exploration noise, too.")
-    ] = False,
-    push: Annotated[
-        bool, typer.Option("--push", help="Side by side: the first after a push, too.")
-    ] = False,
-    push_at: Annotated[
-        list[int] | None,
-        typer.Option("--push-at", metavar="STEP", min=1, help="Side by side: push it here, too."),
-    ] = None,
-    columns: Annotated[
-        int,
-        typer.Option(min=0, max=4, help="Side by side: pictures in a row; 0: as fits."),
-    ] = 0,
-    speed: Annotated[
-        float, typer.Option(min=0.1, max=16.0, help="Side by side: how many times as fast.")
-    ] = 1.0,
+    most_s: options.MostSeconds = None,
+    size: options.Size = None,
+    side_by_side: options.SideBySide = False,
+    noise: options.Noise = False,
+    push: options.Push = False,
+    push_at: options.PushAt = None,
+    columns: options.Columns = 0,
+    speed: options.Speed = 1.0,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
@@ -78,6 +41,7 @@ def film(
     """Film how an agent grew, checkpoint by checkpoint, or agents side by side."""
     from td3core.checkpoint import load
     from td3core.exporters.film.growth import FilmSettings, record_growth
+    from td3core.exporters.film.side_by_side import ComparisonSettings
 
     _require_one_kind(
         side_by_side=side_by_side,
@@ -87,17 +51,11 @@ def film(
     )
     out = film_file(out, overwrite=force)
     if side_by_side:
-        from td3core.exporters.film.side_by_side import ComparisonSettings
-
         return film_side_by_side(
             entrants_of(sources, runs_dir, noise=noise, push=push or bool(push_at)),
             out,
             ComparisonSettings(
-                episodes=episodes,
-                seed=seed,
-                speed=speed,
-                columns=columns,
-                pushes=tuple(push_at or ()),
+                episodes=episodes, seed=seed, speed=speed, columns=columns, pushes=push_at or ()
             ),
             trust_env=trust_env,
             as_json=as_json,

@@ -41,7 +41,7 @@ class ComparisonSettings:
     """How many times as fast it plays."""
     columns: int = 0
     """Pictures in a row; 0: as many as fit well."""
-    pushes: tuple[int, ...] = ()
+    pushes: Sequence[int] = ()
     """Steps, from 1, at which a push begins, besides the usual one."""
 
 
