@@ -178,7 +178,8 @@ class Renderer:
             case protocol.Restart(seed=seed):
                 self._seed, self._rewinding = seed, self._cast is not None
             case protocol.Push() if self._cast and self._episode:
-                self._cast.push(self._episode.moment.step + 1)
+                steps = self._cast.push(self._episode.moment.step + 1)
+                self._send(protocol.Pushed(steps))
 
     def _adjust(
         self, command: protocol.Speed | protocol.Rate | protocol.Fit | protocol.Loop

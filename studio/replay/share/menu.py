@@ -1,5 +1,6 @@
 """The button "Share" of the replay pane, and what its menu starts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -13,7 +14,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.replay.share.evaluate_dialog import EvaluateDialog
 from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
+from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
 from studio.replay.share.task_dialog import TaskDialog
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
@@ -37,7 +38,7 @@ class _Entry:
 
 
 _ENTRIES = (
-    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of this agent (MP4, GIF)"),
+    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is on show (MP4, GIF)"),
     _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
     _Entry("picture", "Save picture as PNG…", "Ctrl+Shift+P", "In the environment's own size"),
     _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
@@ -100,6 +101,8 @@ class ShareTasks(QObject):
         self._writer = BackgroundQueue("write-picture", self)
         self._dialogs: list[TaskDialog] = []
         self._waits_for_picture = False
+        self.columns: Callable[[], int] = lambda: 0
+        """Returns how many pictures of a comparison stand in a row; 0: as many as fit."""
         player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
@@ -114,13 +117,18 @@ class ShareTasks(QObject):
 
     @Slot()
     def film(self) -> None:
-        """Film the agent on show."""
+        """Film the agent on show, or those that are compared."""
         agent = self.agent()
-        if agent is not None:
-            player = self._player
-            # A film has a speed, even if the replay does not wait.
-            speed = player.speed if isfinite(player.speed) else 1.0
-            self._open(AgentFilmDialog(agent, player.seed, speed, self._window()))
+        if agent is None:
+            return
+        player, window = self._player, self._window()
+        # A film has a speed, even if the replay does not wait.
+        speed = player.speed if isfinite(player.speed) else 1.0
+        if player.entrants:
+            made = player.entrants, player.seed, speed, player.pushes, self.columns()
+            self._open(ComparisonFilmDialog(*made, window))
+        else:
+            self._open(AgentFilmDialog(agent, player.seed, speed, window))
 
     @Slot()
     def growth(self) -> None:

@@ -168,7 +168,7 @@ class FilmWriter:
 class _Palette:
     """Reduces each frame to the 256 colours that suit it best.
 
-    Without dithering: its pattern doubles the size of the file, and scenes have few colours.
+    Without dithering: its pattern doubles the file's size, and rendered scenes have few colours.
     """
 
     def __init__(self, width: int, height: int, rate: Fraction) -> None:
