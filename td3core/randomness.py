@@ -4,6 +4,7 @@ Nothing uses a global generator. Evaluating, rendering or replaying therefore ne
 and every stream can be saved and restored.
 """
 
+import math
 from enum import IntEnum
 
 import numpy as np
@@ -65,3 +66,24 @@ def restore_generator(target: np.random.Generator, words: NDArray[np.uint64]) ->
         "has_uint32": has_uint32,
         "uinteger": uinteger,
     }
+
+
+def correlated(
+    before: NDArray[np.float32] | None, drawn: NDArray[np.float32], correlation: float
+) -> NDArray[np.float32]:
+    """Return the next value (act_dim,) of a first-order autoregressive process, variance 1.
+
+    n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process at whole steps (Lillicrap et
+    al. 2016), but stationary from its first value on, so that ρ does not change how large it is.
+
+    Args:
+        before: n_(t-1); None or zeros if this is the first value.
+        drawn: ε_t, standard normal.
+        correlation: ρ.
+    """
+    # A checkpoint holds zeros where there was none.
+    if before is None or not before.any():
+        return drawn
+    following: NDArray[np.float32] = np.float32(correlation) * before
+    following += np.float32(math.sqrt(1.0 - correlation**2)) * drawn
+    return following

@@ -1,6 +1,6 @@
 """Which code the user has allowed in this window."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -81,6 +81,17 @@ class CodeConsent(QObject):
             partial(_examine, known, typed),
             partial(self._on_examined, then, declined, insist),
         )
+
+    def obtain_all(
+        self, choices: Sequence[EnvChoice], then: Then, declined: Declined = _ignore
+    ) -> None:
+        """Call ``then`` with consent to all code of several environments, asked for in turn."""
+        naming = [each for each in choices if trust.names_code(each)]
+        if not naming:
+            then(self._given)
+            return
+        rest = naming[1:]
+        self.obtain(naming[0], lambda _: self.obtain_all(rest, then, declined), declined)
 
     def allow(self, module: LocatedModule, then: Then, declined: Declined, *, insist: bool) -> None:
         """Call ``then`` once the user allows a module that another process asks for."""

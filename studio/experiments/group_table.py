@@ -1,7 +1,7 @@
 """The view of a group's runs, with a bar for their progress."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPalette
+from PySide6.QtGui import QColor, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -16,12 +16,14 @@ from td3core.experiments.groups.seed_status import SeedStatus
 _WIDTHS = {
     Column.SEED: 46,
     Column.STATE: 80,
-    Column.PROGRESS: 60,
+    Column.PROGRESS: 52,
     Column.STEP: 66,
     Column.LAST: 66,
     Column.BEST: 66,
     Column.SPEED: 62,
 }
+_FIRST = (Column.SEED, Column.STATE, Column.LAST, Column.BEST, Column.PROGRESS, Column.STEP)
+"""What a narrow table shows, the most important column first."""
 _BAR = 4
 """Pixels between the bar and the edges of its cell."""
 
@@ -52,6 +54,15 @@ class GroupTable(QTreeView):
         header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
         self.activated.connect(self._on_activated)
         self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out the columns that there is no room for."""
+        super().resizeEvent(event)
+        room = self.viewport().width()
+        for column in (*_FIRST, *(each for each in Column if each not in _FIRST)):
+            room -= _WIDTHS[column]
+            # The first one is always there: a table without columns has no rows.
+            self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
 
     def chosen(self) -> list[SeedStatus]:
         """Return the runs that are selected."""

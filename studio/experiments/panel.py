@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -20,8 +20,7 @@ from studio.experiments.group_session import GroupSession
 from studio.experiments.group_table import GroupTable
 from studio.experiments.run_queue import RunQueue
 from studio.theme.theme import Theme
-from studio.widgets.controls import make_icon_button, make_label
-from studio.widgets.labels import ElidedLabel
+from studio.widgets.controls import enable, make_icon_button, make_label
 from td3core.experiments.groups.messages import GroupStarted
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 
@@ -55,7 +54,10 @@ class ManyRunsPanel(QWidget):
         split.setSizes([450, 190])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
-        layout.addWidget(split)
+        layout.setSpacing(4)
+        layout.addWidget(split, 1)
+        # Across the whole panel, below the tables: a second line moves nothing above it.
+        layout.addWidget(self._summary)
         self._connect()
         self.set_theme(theme)
         self._show_queue()
@@ -64,13 +66,15 @@ class ManyRunsPanel(QWidget):
     # Building -----------------------------------------------------------------------------------
 
     def _make_group(self) -> QWidget:
-        self._summary = ElidedLabel()
-        self._summary.setObjectName("group_summary")
-        self._summary.setProperty("role", "muted")
+        self._summary = make_label("group_summary", muted=True)
+        self._summary.setWordWrap(True)
+        self._group_note = make_label("group_note", muted=True)
         self._pause = self._button("group_pause", "pause", "Pause these runs")
         self._resume = self._button("group_resume", "play", "Continue these runs")
         self._stop = self._button("group_stop", "stop", "Save these runs and end them")
-        return _section("Group", self._summary, (self._pause, self._resume, self._stop), self.table)
+        return _section(
+            "Group", self._group_note, (self._pause, self._resume, self._stop), self.table
+        )
 
     def _make_queue(self) -> QWidget:
         self.list = QListWidget()
@@ -78,7 +82,7 @@ class ManyRunsPanel(QWidget):
         self.list.setAccessibleName("Runs that wait")
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.list.setMinimumWidth(150)
+        self.list.setMinimumWidth(110)
         self._queue_note = make_label("queue_note", muted=True)
         self._next = self._button("queue_start", "play", "Start the next run now")
         self._up = self._button("queue_up", "arrow-up", "Start this run earlier")
@@ -89,6 +93,8 @@ class ManyRunsPanel(QWidget):
 
     def _button(self, name: str, icon: str, tip: str) -> QToolButton:
         button = make_icon_button(f"{name}_button", tip, tip)
+        # Both sections stand side by side in a narrow dock.
+        button.setIconSize(QSize(16, 16))
         self._icons.append((button, icon))
         return button
 
@@ -183,16 +189,24 @@ class ManyRunsPanel(QWidget):
         waits = [s for s in states if s is SeedState.WAITING]
         held = [s for s in states if s in (SeedState.PAUSED, SeedState.HELD)]
         missing = [s for s in states if s.is_resumable]
-        self._pause.setEnabled(busy and bool(live or waits))
-        self._stop.setEnabled(busy and bool(live or waits or held))
+        idle = "" if busy else "no group is training"
+        whose = "the selected runs" if chosen else "its runs"
+        enable(self._pause, idle or ("" if live or waits else f"{whose} do not train"))
+        enable(self._stop, idle or ("" if live or waits or held else f"{whose} have ended"))
         restart = missing and (chosen if busy else not self._training)
-        self._resume.setEnabled(bool((busy and held) or restart))
+        why = "a run is training" if missing and self._training else "there is nothing to continue"
+        enable(self._resume, "" if (busy and held) or restart else why)
         self._summary.setText(self.model.summary() if states else _NO_GROUP)
+        count = len(self.model.statuses)
+        self._group_note.setText(f"{count} runs" if count else "")
         row, count = self.list.currentRow(), self.list.count()
-        self._next.setEnabled(bool(count) and not busy and not self._training)
-        self._up.setEnabled(row > 0)
-        self._down.setEnabled(0 <= row < count - 1)
-        self._drop.setEnabled(row >= 0)
+        empty = "" if count else "the queue is empty"
+        occupied = "training is in progress" if busy or self._training else ""
+        enable(self._next, empty or occupied)
+        none = empty or ("" if row >= 0 else "no run is selected")
+        enable(self._up, none or ("" if row > 0 else "it is the first one"))
+        enable(self._down, none or ("" if row < count - 1 else "it is the last one"))
+        enable(self._drop, none)
         self._queue_note.setText(f"{count} waiting" if count else "empty")
         self._queue_note.setToolTip(_NO_QUEUE)
 

@@ -6,33 +6,38 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, QSortFilterProxyModel, Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFileDialog,
     QHBoxLayout,
-    QPushButton,
     QSplitter,
     QTableView,
     QVBoxLayout,
     QWidget,
 )
 
+from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_plots import VIEWS, SweepPlots
+from studio.experiments.sweep_process import SweepProcess
 from studio.experiments.sweep_reader import (
     SweepNews,
     TrialSettings,
-    ask_to_stop,
-    name_of_file,
     read_news,
     read_settings,
+    running_sweep,
     write_example,
 )
-from studio.experiments.sweep_table import SORT, TrialTable
-from studio.formatting import format_duration, format_number
+from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.session.history import read_history
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import Theme
-from studio.widgets.labels import ElidedLabel
+from studio.widgets.controls import (
+    enable,
+    make_button,
+    make_icon_button,
+    make_label,
+    make_narrow_combo,
+)
+from studio.widgets.figure_export import make_export_button
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
 _LOOK_EVERY_MS = 1_000
@@ -49,11 +54,16 @@ class SweepPanel(QWidget):
     settings_chosen = Signal(object)
     """The settings of a trial (:class:`~studio.experiments.sweep_reader.TrialSettings`)."""
     started = Signal()
-    """A sweep is starting here."""
+    """A sweep is starting here; its process may be asked to stop."""
     ended = Signal()
     """The sweep that was started here has ended."""
+    exported = Signal()
+    wanted = Signal()
+    """A sweep was found that trains in the background."""
 
-    def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, runs_dir: Path, consent: CodeConsent, theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("sweep_panel")
         self._runs_dir = runs_dir
@@ -62,7 +72,8 @@ class SweepPanel(QWidget):
         self._done_when_asked = -1
         self._pending = ""
         """A sweep that was just started; its folder may not be there yet."""
-        self._process, self._measure = CliProcess(self), CliProcess(self)
+        self._process = SweepProcess(runs_dir, consent, self)
+        self._measure = CliProcess(self)
         self._look, self._read = (BackgroundReader(n, self) for n in ("look-sweeps", "read-sweep"))
         self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
         self.table = TrialTable(theme, self)
@@ -73,22 +84,36 @@ class SweepPanel(QWidget):
         self._make_controls()
         self._lay_out()
         self._connect()
+        self.set_theme(theme)
         self._show_what_is_possible()
 
     def _make_controls(self) -> None:
-        self._sweeps = _combo("sweep_combo", "Sweep", "The sweep on show")
-        self._sweeps.setMinimumWidth(60)
-        self._views = _combo("sweep_view_combo", "View", "What the plots show")
+        self._sweeps = make_narrow_combo("sweep_combo", "Sweep", "The sweep on show")
+        self._views = make_narrow_combo("sweep_view_combo", "View", "What the plots show")
         self._views.addItems(VIEWS)
-        self._open = _button("open", "Open…", "Start or continue the sweep of a file")
-        self._new = _button("new", "New…", "Save the example to a file, and edit it")
-        self._continue = _button("continue", "Continue", "Continue this sweep")
-        self._stop = _button("stop", "Stop", "Save the runs of this sweep and stop it")
-        self._open_run = _button("open_run", "Open run", "Show the run of this trial")
-        self._use = _button("use", "Use these settings", "Copy this trial's settings to Setup")
-        self._status = ElidedLabel()
-        self._status.setObjectName("sweep_status")
-        self._status.setProperty("role", "muted")
+        tip = "Start or continue the sweep of a file"
+        self._open = make_icon_button("sweep_open_button", "Open sweep", tip)
+        tip = "Save the example to a file, and edit it"
+        self._new = make_icon_button("sweep_new_button", "New sweep", tip)
+        self._continue = make_button("sweep_continue_button", "Continue", "Continue this sweep")
+        self._stop = make_button(
+            "sweep_stop_button", "Stop", "Save the runs of this sweep and stop it"
+        )
+        self._open_run = make_button(
+            "sweep_open_run_button", "Open run", "Show the run of this trial"
+        )
+        self._use = make_button(
+            "sweep_use_button", "Use settings", "Copy this trial's settings to Setup"
+        )
+        self._export = make_export_button("sweep_export_button", "plot", self.plots.ask_export)
+        self._export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self._icons = (
+            (self._open, "folder-open-outline"),
+            (self._new, "file-plus-outline"),
+            (self._export, "download-outline"),
+        )
+        self._status = make_label("sweep_status", muted=True)
+        self._status.setWordWrap(True)
         self.view = QTableView()
         self.view.setObjectName("sweep_trials")
         self.view.setAccessibleName("Trials")
@@ -105,11 +130,13 @@ class SweepPanel(QWidget):
         for row in (above, below):
             row.setSpacing(4)
         above.addWidget(self._sweeps, 1)
-        for widget in (self._open, self._new, self._continue, self._stop, self._views):
+        for widget in (self._open, self._new, self._continue, self._stop):
             above.addWidget(widget)
-        below.addWidget(self._status, 1)
-        for widget in (self._open_run, self._use):
-            below.addWidget(widget)
+        for control in (self._open_run, self._use):
+            below.addWidget(control)
+        below.addStretch(1)
+        below.addWidget(self._views, 2)
+        below.addWidget(self._export)
         parts = QSplitter(Qt.Orientation.Horizontal)
         parts.addWidget(self.view)
         parts.addWidget(self.plots)
@@ -120,12 +147,14 @@ class SweepPanel(QWidget):
         layout.addLayout(above)
         layout.addLayout(below)
         layout.addWidget(parts, 1)
+        # Below everything: a second line moves nothing above it.
+        layout.addWidget(self._status)
 
     def _connect(self) -> None:
         self._open.clicked.connect(self._choose_file)
         self._new.clicked.connect(self._make_file)
-        self._continue.clicked.connect(lambda: self._run(["resume", self.name], self.name))
-        self._stop.clicked.connect(self.stop)
+        self._continue.clicked.connect(self._continue_shown)
+        self._stop.clicked.connect(self._stop_shown)
         self._open_run.clicked.connect(self._open_chosen)
         self._use.clicked.connect(self._use_chosen)
         self._views.currentTextChanged.connect(self._on_view)
@@ -135,9 +164,11 @@ class SweepPanel(QWidget):
         self._timer.timeout.connect(self.look)
         self._look.refused.connect(self.refused)
         self._read.refused.connect(self.refused)
-        self._process.refused.connect(self._on_refused)
-        self._process.not_started.connect(self._on_refused)
-        self._process.answered.connect(self._on_ended)
+        self._process.refused.connect(self.refused)
+        self._process.started.connect(self._on_started)
+        self._process.ended.connect(self._on_ended)
+        self.plots.exported.connect(self.exported)
+        self.plots.export_failed.connect(self.refused)
         self._measure.answered.connect(self._on_measured)
 
     # The window ---------------------------------------------------------------------------------
@@ -156,6 +187,8 @@ class SweepPanel(QWidget):
         """Use the colours of a theme."""
         self.table.set_theme(theme)
         self.plots.set_theme(theme)
+        for button, icon in self._icons:
+            button.setIcon(theme.icon(icon, theme.text))
 
     def set_busy(self, busy: bool) -> None:
         """Take whether a run is training in this window: none can be opened meanwhile."""
@@ -165,7 +198,7 @@ class SweepPanel(QWidget):
     def shutdown(self) -> None:
         """End the processes and stop reading; the runs of a sweep save themselves."""
         self._timer.stop()
-        self._process.cancel()
+        self._process.shutdown()
         self._measure.cancel()
         self._look.stop()
         self._read.stop()
@@ -186,22 +219,49 @@ class SweepPanel(QWidget):
 
     def start(self, file: Path) -> None:
         """Start or continue the sweep that a file describes."""
-        self._read.read(lambda _: name_of_file(file), lambda name: self._run([str(file)], name))
+        self._process.start(file)
+        self._show_starting()
 
-    def _run(self, words: list[str], name: str) -> None:
-        self._pending = name
-        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
+    @Slot()
+    def _continue_shown(self) -> None:
+        self._process.resume(self.name)
+        self._show_starting()
+
+    def _show_starting(self) -> None:
         self._status.setText("Starting…")
-        self.started.emit()
-        self._timer.start()
         self._show_what_is_possible()
 
     @Slot()
+    def _on_started(self) -> None:
+        self._pending = self._process.name
+        self._timer.start()
+        self.started.emit()
+
+    @Slot()
     def stop(self) -> None:
-        """Ask the sweep on show, or the one that was started here, to save and stop."""
-        name = (self._pending if self.busy else "") or self.name
+        """Ask the sweep that was started here, if there is one, to save and stop."""
+        if not self.busy:
+            return
         self._status.setText("Stopping…")
-        self._read.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
+        self._process.stop(self._process.name)
+
+    @Slot()
+    def _stop_shown(self) -> None:
+        if self._state is not None and self._state.running:
+            self._status.setText("Stopping…")
+            self._process.stop(self.name)
+        else:
+            self.stop()
+
+    def find_running(self) -> None:
+        """Show a sweep that was left to train in the background, if there is one."""
+        self._look.read(lambda _: running_sweep(self._runs_dir), self._on_running)
+
+    def _on_running(self, name: str) -> None:
+        if name:
+            self._pending = name
+            self.wanted.emit()
+            self.look()
 
     @Slot()
     def _choose_file(self) -> None:
@@ -218,11 +278,6 @@ class SweepPanel(QWidget):
     def _edit(self, path: Path) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
         self._status.setText(f"Edit {path.name}, save it, and open it here.")
-
-    @Slot(str)
-    def _on_refused(self, sentence: str) -> None:
-        self.refused.emit(sentence)
-        self._on_ended()
 
     @Slot()
     def _on_ended(self) -> None:
@@ -241,7 +296,7 @@ class SweepPanel(QWidget):
 
     def _show_news(self, news: SweepNews) -> None:
         known = [self._sweeps.itemText(i) for i in range(self._sweeps.count())]
-        wanted = self._pending if self._pending in news.names else self.name
+        wanted = self._pending if self._pending in news.names else self.name or news.name
         if list(news.names) != known or wanted != self.name:
             blocked = self._sweeps.blockSignals(True)
             self._sweeps.clear()
@@ -263,7 +318,7 @@ class SweepPanel(QWidget):
             self.view.resizeColumnsToContents()
             self._done_when_asked = -1
             self.plots.show_importance({})
-        self._status.setText(_words(state) if state else _NONE if not self.name else "")
+        self._status.setText(words_of(state) if state else _NONE if not self.name else "")
         self._ask_importance()
         self._show_what_is_possible()
 
@@ -299,11 +354,15 @@ class SweepPanel(QWidget):
         running = bool(self._state and self._state.running)
         trial = self._chosen()
         usable = trial is not None and bool(trial.runs) and trial.env_steps > 0
-        self._open.setEnabled(not self.busy)
-        self._continue.setEnabled(bool(self.name) and not running and not self.busy)
-        self._stop.setEnabled(running)
-        self._open_run.setEnabled(usable and not self._training)
-        self._use.setEnabled(usable and not self._training)
+        busy = "a sweep is running here" if self.busy else ""
+        enable(self._open, busy)
+        none = "" if self.name else "there is no sweep yet"
+        enable(self._continue, none or busy or ("it is running" if running else ""))
+        enable(self._stop, "" if running or self.busy else none or "it is not running")
+        why = "" if usable else "the trial has no results" if trial else "no trial is selected"
+        for button in (self._open_run, self._use):
+            enable(button, "a run is training" if self._training else why)
+        enable(self._export, "" if self.plots.drawn else "there is nothing to export")
 
     # One trial ----------------------------------------------------------------------------------
 
@@ -332,36 +391,7 @@ class SweepPanel(QWidget):
         trial = self._chosen()
         if trial is not None:
             run = self._runs_dir / trial.runs[0]
+            self._read.read(lambda _: read_settings(run), self._hand_over)
 
-            def hand_over(found: TrialSettings) -> None:
-                self.settings_chosen.emit(found)
-
-            self._read.read(lambda _: read_settings(run), hand_over)
-
-
-def _words(state: SweepState) -> str:
-    counts = [f"{state.count(n)} {n}" for n in ("running", "done", "pruned", "failed")]
-    words = [f"{state.environment}, {state.wanted} trials", *counts]
-    if state.best is not None and state.best.value is not None:
-        words.append(f"best {format_number(state.best.value)} in trial {state.best.number}")
-    if state.running and state.time_left_s is not None:
-        words.append(f"{format_duration(state.time_left_s)} left")
-    elif not state.running and state.message:
-        words.append(state.message)
-    return " · ".join(word for word in words if not word.startswith("0 "))
-
-
-def _combo(name: str, label: str, tip: str) -> QComboBox:
-    combo = QComboBox()
-    combo.setObjectName(name)
-    combo.setAccessibleName(label)
-    combo.setToolTip(tip)
-    return combo
-
-
-def _button(name: str, text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(f"sweep_{name}_button")
-    button.setAccessibleName(text)
-    button.setToolTip(tip)
-    return button
+    def _hand_over(self, found: TrialSettings) -> None:
+        self.settings_chosen.emit(found)

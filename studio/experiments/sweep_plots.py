@@ -2,16 +2,35 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
+from studio.experiments.sweep_export import (
+    BEST_LEGEND,
+    IMPORTANCE_LEGEND,
+    PARALLEL_LEGEND,
+    SLICE_LEGEND,
+    Mark,
+    write_importance,
+    write_trials,
+)
 from studio.experiments.sweep_table import shown
 from studio.formatting import format_number
 from studio.theme.theme import Theme
+from studio.widgets.figure_export import (
+    Caption,
+    choose_file,
+    fill_export_menu,
+    large_enough,
+    write_picture,
+)
+from td3core.errors import RequestError
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
 VIEWS = ("Best so far", "Parallel coordinates", "Slices", "Importance")
@@ -24,14 +43,25 @@ _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
 class SweepPlots(QWidget):
     """Draws one view of a sweep at a time."""
 
+    exported = Signal()
+    export_failed = Signal(str)
+
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.drawn = False
+        """Whether a plot is on show, which can be exported."""
+        self._legend: tuple[Mark, ...] = ()
         self._theme, self._view = theme, VIEWS[0]
         self._state: SweepState | None = None
         self._importance: Mapping[str, float] = {}
         self.area = pg.GraphicsLayoutWidget()
         self.area.setObjectName("sweep_plots")
         self.area.setAccessibleName("Plots of the sweep")
+        self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.area.customContextMenuRequested.connect(self._show_menu)
+        self._menu = QMenu(self)
+        self._menu.setObjectName("sweep_export_menu")
+        fill_export_menu(self._menu, self.ask_export)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.area)
@@ -63,6 +93,7 @@ class SweepPlots(QWidget):
     def draw(self) -> None:
         """Draw the view anew."""
         self.area.clear()
+        self._legend = ()
         drawn = [t for t in self._trials() if t.value is not None and t.state in ("done", "pruned")]
         if self._state is None or not drawn:
             self._say("Shown after the first trial.")
@@ -74,6 +105,7 @@ class SweepPlots(QWidget):
             self._draw_slices(drawn)
         else:
             self._draw_importance()
+        self.drawn = bool(self._legend)
 
     def _trials(self) -> tuple[TrialState, ...]:
         return self._state.trials if self._state else ()
@@ -91,12 +123,55 @@ class SweepPlots(QWidget):
             plot.getAxis(name).enableAutoSIPrefix(False)
         return plot
 
+    # Exporting ----------------------------------------------------------------------------------
+
+    @Slot(QPoint)
+    def _show_menu(self, at: QPoint) -> None:
+        if self.drawn:
+            self._menu.popup(self.area.mapToGlobal(at))
+
+    @Slot(str)
+    def ask_export(self, kind: str) -> None:
+        """Ask for a file and write the view on show, as a picture or as a table."""
+        name = f"{self._state.name}_{self._view}" if self._state else self._view
+        proposed = name.lower().replace(" ", "_")
+        try:
+            path = choose_file(self, f"Export {self._view.lower()}", proposed, kind)
+        except RequestError as problem:
+            self.export_failed.emit(str(problem))
+            return
+        if path is not None:
+            self.export(path)
+
+    def export(self, path: Path) -> None:
+        """Write the view on show as .png or .svg, or the numbers of the trials as .csv."""
+        state = self._state
+        # It may have changed while the name was asked for.
+        if state is None or not self.drawn:
+            self.export_failed.emit("There is nothing to export.")
+            return
+        title = f"{self._view} · {state.environment} · sweep {state.name}"
+        try:
+            if path.suffix.lower() != ".csv":
+                caption = Caption(title=title, legend=self._legend, theme=self._theme)
+                with large_enough(self.area):
+                    write_picture(self.area, path, caption)
+            elif self._view == VIEWS[3]:
+                write_importance(self._importance, path)
+            else:
+                write_trials(state, path)
+        except OSError as problem:
+            self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            return
+        self.exported.emit()
+
     # Views --------------------------------------------------------------------------------------
 
     def _draw_best(self, trials: Sequence[TrialState]) -> None:
         if not trials:
             self._say("Shown after the first completed trial.")
             return
+        self._legend = BEST_LEGEND
         plot = self._plot()
         numbers = np.array([each.number for each in trials], dtype=float)
         values = np.array([each.value for each in trials], dtype=float)
@@ -112,6 +187,7 @@ class SweepPlots(QWidget):
 
     def _draw_parallel(self, trials: Sequence[TrialState]) -> None:
         assert self._state is not None
+        self._legend = PARALLEL_LEGEND
         space, plot = self._state.space, self._plot()
         names = list(space)
         values = np.array([each.value for each in trials], dtype=float)
@@ -151,6 +227,7 @@ class SweepPlots(QWidget):
 
     def _draw_slices(self, trials: Sequence[TrialState]) -> None:
         assert self._state is not None
+        self._legend = SLICE_LEGEND
         names = list(self._state.space)
         columns = min(len(names), 3)
         values = [each.value for each in trials]
@@ -169,6 +246,7 @@ class SweepPlots(QWidget):
         if not self._importance:
             self._say("Shown after four completed trials.")
             return
+        self._legend = IMPORTANCE_LEGEND
         plot = self._plot()
         names = list(self._importance)[::-1]
         shares = [self._importance[name] for name in names]

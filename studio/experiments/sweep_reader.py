@@ -5,9 +5,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
+from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.runs.directory import RunDirectory
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
@@ -18,6 +19,8 @@ class SweepNews:
     """The sweeps of a runs folder, and the state of the one on show."""
 
     names: tuple[str, ...]
+    name: str
+    """The one on show; empty without any."""
     state: SweepState | None
 
 
@@ -31,23 +34,30 @@ class TrialSettings:
 
 
 def read_news(runs_dir: Path, name: str) -> SweepNews:
-    """Return the sweeps there are, and the state of one of them."""
+    """Return the sweeps there are, and the state of one of them: of a running one by default."""
     names = tuple(sweep_names(runs_dir))
+    name = name or running_sweep(runs_dir) or next(iter(names), "")
     state = SweepFolder(runs_dir, name).read_state() if name in names else None
-    return SweepNews(names=names, state=state)
+    return SweepNews(names=names, name=name, state=state)
 
 
-def name_of_file(path: Path) -> str:
-    """Return the name of the sweep that a file describes.
+def running_sweep(runs_dir: Path) -> str:
+    """Return the name of a sweep that some process conducts now; empty without one."""
+    running = (n for n in sweep_names(runs_dir) if SweepFolder(runs_dir, n).is_running())
+    return next(running, "")
+
+
+def read_spec(path: Path) -> SweepSpec:
+    """Return the sweep that a file describes.
 
     Raises:
         RequestError: the file is refused.
     """
     try:
-        return parse(read_text(path), path.stem).name
+        return parse(read_text(path), path.stem)
     except (OSError, UnicodeDecodeError) as problem:
         raise RequestError(
-            "{path} cannot be read: {reason}.", path=str(path), reason=problem
+            "{path} cannot be read: {reason}.", path=str(path), reason=file_reason(problem)
         ) from problem
 
 

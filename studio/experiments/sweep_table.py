@@ -5,7 +5,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from studio.formatting import format_number
+from studio.formatting import format_duration, format_number
 from studio.theme.theme import Theme
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
@@ -111,3 +111,16 @@ class TrialTable(QAbstractTableModel):
             return QColor(self._theme.good)
         named = {"failed": self._theme.bad, "pruned": self._theme.muted}
         return QColor(named[trial.state]) if trial.state in named else None
+
+
+def words_of(state: SweepState) -> str:
+    """Return how a sweep stands, in one line."""
+    counts = [f"{state.count(n)} {n}" for n in ("running", "done", "pruned", "failed")]
+    words = [f"{state.environment}, {state.wanted} trials", *counts]
+    if state.best is not None and state.best.value is not None:
+        words.append(f"best {format_number(state.best.value)} in trial {state.best.number}")
+    if state.running and state.time_left_s is not None:
+        words.append(f"{format_duration(state.time_left_s)} left")
+    elif not state.running and state.message:
+        words.append(state.message)
+    return " · ".join(word for word in words if not word.startswith("0 "))

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
 from studio.plots.axis import ShortAxis
 from studio.plots.catalogue import PlotSpec
-from studio.plots.export import Caption, with_suffix, write_numbers, write_picture
+from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
 from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
@@ -22,13 +22,13 @@ from studio.plots.view_box import PlotViewBox
 from studio.plots.view_range import Range, heights_shown
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
+from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
+from td3core.errors import RequestError
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
 _AXES = ("left", "bottom")
-_PICTURE = QSize(640, 360)
-"""Smallest size of an exported plot, without its caption."""
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
 """Pixels of the axes, and of the name of one."""
 _REACH_PX = 6
@@ -289,16 +289,14 @@ class PlotCard(QWidget):
 
     @Slot(str)
     def _ask_export(self, kind: str) -> None:
-        name = f"{self._name.removeprefix('plot_')}.{kind}"
-        path, _ = QFileDialog.getSaveFileName(self, f"Export {self._title}", name, f"*.{kind}")
-        if not path:
+        name = self._name.removeprefix("plot_")
+        try:
+            path = choose_file(self, f"Export {self._title}", name, kind)
+        except RequestError as problem:
+            self.export_failed.emit(str(problem))
             return
-        chosen = with_suffix(Path(path), kind)
-        if chosen != Path(path) and chosen.exists():
-            # The dialog asked about another name than the one that would be overwritten.
-            self.export_failed.emit(f"{chosen.name} exists already; nothing was written.")
-            return
-        self.export(chosen)
+        if path is not None:
+            self.export(path)
 
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or all of its points as .csv."""
@@ -318,16 +316,15 @@ class PlotCard(QWidget):
     def _write_picture(self, path: Path) -> None:
         title = " · ".join(filter(None, (self._title, self.subject())))
         legend = [entry for layer in self.layers for entry in layer.legend()]
-        size = self.plot.size()
         # A small plot has no names at its axes and no room for them; its picture has.
         self._name_axes(shown=True)
-        self.plot.resize(size.expandedTo(_PICTURE))
-        self.plot.getPlotItem().layout.activate()
         try:
-            write_picture(self.plot, path, Caption(title=title, legend=legend, theme=self._theme))
+            with large_enough(self.plot):
+                self.plot.getPlotItem().layout.activate()
+                caption = Caption(title=title, legend=legend, theme=self._theme)
+                write_picture(self.plot, path, caption)
         finally:
             self._name_axes(shown=not self._small)
-            self.plot.resize(size)
 
     def _heading(self, x: float) -> str:
         return heading_at(self.step_map.axis, x)

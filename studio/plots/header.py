@@ -1,14 +1,12 @@
 """The heading of a plot: its title and its buttons."""
 
-from functools import partial
-
 from PySide6.QtCore import QSignalBlocker, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
 from studio.plots.catalogue import PlotSpec
-from studio.plots.export import KINDS
 from studio.theme.theme import Theme
+from studio.widgets.figure_export import fill_export_menu
 
 _MAXIMISE = "Fill the middle of the window with this plot"
 _RESTORE = "Show all plots again (Esc)"
@@ -25,7 +23,7 @@ class PlotHeader(QWidget):
     """The user clicked the title: show this plot large."""
     maximise_toggled = Signal(bool)
     export_requested = Signal(str)
-    """Carries the kind of file, one of :data:`KINDS`."""
+    """Carries the kind of file, one of :data:`~studio.widgets.figure_export.KINDS`."""
 
     def __init__(self, plot: PlotSpec) -> None:
         super().__init__()
@@ -112,8 +110,7 @@ class PlotHeader(QWidget):
         button = self._button("download-outline", "Export as PNG, SVG or CSV")
         button.setObjectName(f"{self._plot.name}_export")
         menu = QMenu(button)
-        for kind in KINDS:
-            menu.addAction(f"Export {kind.upper()}…", partial(self.export_requested.emit, kind))
+        fill_export_menu(menu, self.export_requested.emit)
         self.export_menu = menu
         button.setMenu(menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -1,10 +1,9 @@
 """The replay pane: the picture, its controls, and the agents to choose from."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
@@ -14,6 +13,7 @@ from studio.replay.code_question import CodeQuestion
 from studio.replay.compare.comparison import Comparison
 from studio.replay.follower import Follower
 from studio.replay.frame_view import FrameView
+from studio.replay.options.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
@@ -29,7 +29,7 @@ from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
 
 _INVITATION = "Choose an agent below and press Play"
-_PLAY_AT_START, _FOLLOW = "replay/play_at_start", "replay/follow_latest"
+_NUMBERS = "The instruments show its numbers."
 
 
 class ReplayPane(QWidget):
@@ -47,7 +47,7 @@ class ReplayPane(QWidget):
         # Otherwise the style sheet could not give it a background.
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._player, self._consent = Player(self), consent
-        self._settings = settings or QSettings()
+        self.options = ReplayOptions(settings or QSettings(), self._player, self)
         self._follower = Follower(self._player, self._load, self._may_follow)
         self._resume_when_shown = self._large = False
         self._make_widgets()
@@ -85,7 +85,7 @@ class ReplayPane(QWidget):
         """Play a bundled agent if the user wants that and has not chosen another one."""
         first = self.checkpoints.model.first()
         if (
-            self.play_at_start_action.isChecked()
+            self.options.play_at_start_action.isChecked()
             and first is not None
             and self._player.state is PlayerState.EMPTY
             and self._player.path is None
@@ -148,16 +148,14 @@ class ReplayPane(QWidget):
             self._player, self.checkpoints.model, self.timeline, self._give_consent, self
         )
         self.share = ShareButton(self._player, self._consent, self)
+        self.share.tasks.columns = lambda: self.comparison.view.columns
         self.controls.add_tool(self.share)
-        self.play_at_start_action = QAction("Play an agent at start", self)
-        self.play_at_start_action.setCheckable(True)
-        self.play_at_start_action.setChecked(bool(self._settings.value(_PLAY_AT_START, True, bool)))
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)
         self.comparison.view.tile_added.connect(self.camera_menu.add_view)
         self.controls.add_option(self.camera_menu.menuAction())
-        self.controls.add_option(self.play_at_start_action)
+        self.controls.add_option(self.options.play_at_start_action)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
@@ -186,14 +184,13 @@ class ReplayPane(QWidget):
         controls.back_clicked.connect(player.step_back)
         controls.loop_changed.connect(player.set_loop)
         ScrubHold(player, controls.scrub_bar)
-        self.play_at_start_action.toggled.connect(self._remember(_PLAY_AT_START))
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
         self.question.allowed.connect(self.load)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._follower.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.
-        controls.follow_check.clicked.connect(self._remember(_FOLLOW))
+        controls.follow_check.clicked.connect(self.options.set_follow_latest)
         self._follower.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
@@ -259,15 +256,14 @@ class ReplayPane(QWidget):
         if self._follower.growing and path != self._follower.newest:
             self.controls.follow_check.setChecked(False)
 
-    def _remember(self, setting: str) -> Callable[[bool], None]:
-        return lambda on: self._settings.setValue(setting, on)
-
     def _follow_if_preferred(self) -> None:
-        self.controls.follow_check.setChecked(bool(self._settings.value(_FOLLOW, True, bool)))
+        self.controls.follow_check.setChecked(self.options.follow_latest)
 
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
-        if path != self._player.path or not waiting:
+        shown = self._follower.shown
+        # The path may hold another agent than the one on show.
+        if path != self._player.path or not waiting or (shown is not None and shown.gone):
             self.load(path)
         self._player.play()
 
@@ -320,19 +316,22 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
-        self.checkpoints.select(loaded.path)
-        self.timeline.show_agent(loaded.path)
-        self._source.note_shown(loaded.path)
         if loaded.no_picture:
-            self.view.show_text(loaded.no_picture)
+            self.view.show_text(f"{loaded.no_picture} {_NUMBERS}")
         self.show_message("")
 
     @Slot()
     def _show_agent(self) -> None:
-        """Name the agent on show, and what it is to its run."""
-        agent = self._player.agent
-        if agent is not None:
-            self.caption.show_agent(agent, self._follower.role)
+        """Name the agent on show, and what it is to its run; mark it in list and timeline."""
+        agent, shown = self._player.agent, self._follower.shown
+        if agent is None or shown is None:
+            return
+        self.caption.show_agent(agent, shown.role)
+        # The user may have chosen another one, which is marked already.
+        if self._player.state is not PlayerState.LOADING:
+            self.checkpoints.show_agent(shown)
+            self.timeline.show_agent(shown)
+            self._source.note_shown(shown)
 
     @Slot()
     def _show_state(self) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from studio.replay.renderer import protocol
 from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.evaluation.entrants import Entrant
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +68,9 @@ class Player(QObject):
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
-        self._entrants: tuple[protocol.Entrant, ...] = ()
+        self._entrants: tuple[Entrant, ...] = ()
+        self.pushes: tuple[int, ...] = ()
+        """Steps at which agents of the comparison are pushed, once the user has pushed them."""
         self._agent: protocol.Loaded | None = None
         self._consent = NO_CONSENT
         self._seed = 0
@@ -80,9 +83,10 @@ class Player(QObject):
         self._ticket = 0
         self._load_ticket = 0
         self._client: RendererClient | None = None
+        self._variables: Mapping[str, str] = {}
         self._cause = ""
         self._watchdog = Watchdog(self)
-        self._watchdog.silent.connect(self._on_silent)
+        self._watchdog.silent.connect(lambda why: self.silent.emit(f"{why} {_TRAINING_CONTINUES}"))
         self._watchdog.answering.connect(lambda: self.silent.emit(""))
 
     @property
@@ -101,7 +105,7 @@ class Player(QObject):
         return self._agent
 
     @property
-    def entrants(self) -> tuple[protocol.Entrant, ...]:
+    def entrants(self) -> tuple[Entrant, ...]:
         """The agents that are compared, or being loaded for that; empty for one alone."""
         return self._entrants
 
@@ -129,13 +133,13 @@ class Player(QObject):
         """Load another agent, now or at the end of the current episode; playing continues."""
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
 
-    def compare(self, entrants: Sequence[protocol.Entrant]) -> None:
+    def compare(self, entrants: Sequence[Entrant]) -> None:
         """Load several agents of one environment, which play the same episodes in step."""
         chosen = tuple(each._replace(path=each.path.absolute()) for each in entrants)
         self._load(chosen[0].path, chosen)
 
     def _load(
-        self, path: Path, entrants: tuple[protocol.Entrant, ...], *, at_episode_end: bool = False
+        self, path: Path, entrants: tuple[Entrant, ...], *, at_episode_end: bool = False
     ) -> None:
         deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
@@ -252,8 +256,26 @@ class Player(QObject):
         if over and self._path is not None:
             self._load(self._path, self._entrants)
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables that processes which draw need, besides the usual ones."""
+        return self._variables
+
+    def set_variables(self, variables: Mapping[str, str]) -> None:
+        """Draw with these environment variables from now on, which takes another renderer."""
+        if variables == self._variables:
+            return
+        self._variables = variables
+        playing = self._playing
+        if self._client is not None:
+            self._drop_renderer()
+            if self._path is not None and self._state is not PlayerState.EMPTY:
+                self._load(self._path, self._entrants)
+                if playing:
+                    self.play()
+
     def _drop_renderer(self) -> None:
-        """Kill a renderer that does not answer: it would not obey."""
+        """Kill a renderer that does not answer, or is to be another one: it would not obey."""
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
@@ -282,7 +304,7 @@ class Player(QObject):
         if self._client is not None:
             return True
         try:
-            client = RendererClient()
+            client = RendererClient(self._variables)
         except OSError as problem:
             self._fail(f"The renderer could not be started ({problem.strerror}).")
             return False
@@ -314,13 +336,9 @@ class Player(QObject):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
                 self._show(picture)
-            case protocol.Steps():
-                self.steps_measured.emit(reply)
-            case protocol.Swept():
-                self.swept.emit(reply)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
                 self._path, self._agent = reply.path, reply
-                self._entrants = tuple(lane.entrant for lane in reply.lanes)
+                self._entrants, self.pushes = tuple(lane.entrant for lane in reply.lanes), ()
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
@@ -329,11 +347,22 @@ class Player(QObject):
                 self.refused.emit(reply.message)
                 if reply.needs is not None:
                     self.code_refused.emit(reply.needs)
-            case protocol.Captured():
-                self.captured.emit(image_of(reply))
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
                 self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."
+            case _:
+                self._on_answer(reply)
+
+    def _on_answer(self, reply: object) -> None:
+        match reply:
+            case protocol.Steps():
+                self.steps_measured.emit(reply)
+            case protocol.Swept():
+                self.swept.emit(reply)
+            case protocol.Pushed(steps=steps):
+                self.pushes = steps
+            case protocol.Captured():
+                self.captured.emit(image_of(reply))
 
     def _show(self, picture: Picture) -> None:
         if picture.take != self._take:
@@ -350,15 +379,10 @@ class Player(QObject):
         self._watchdog.watch(None)
         client, self._client = self._client, None
         client.close()
-        cause, self._cause = self._cause, ""
-        self._fail(cause or f"The renderer stopped ({_describe_exit(client.exit_code)}).")
-
-    @Slot(str)
-    def _on_silent(self, problem: str) -> None:
-        self.silent.emit(f"{problem} {_TRAINING_CONTINUES}")
+        self._fail(self._cause or f"The renderer stopped ({client.ending}).")
 
     def _fail(self, message: str) -> None:
-        self._playing = False
+        self._playing, self._cause = False, ""
         self._set_state(PlayerState.CRASHED)
         self.crashed.emit(f"{message} {_TRAINING_CONTINUES}")
 
@@ -373,10 +397,3 @@ class Player(QObject):
             if state is PlayerState.EMPTY:
                 self._agent, self._entrants = None, ()
             self.state_changed.emit(state.value)
-
-
-def _describe_exit(exit_code: int | None) -> str:
-    """Describe how a process ended."""
-    if exit_code is not None and exit_code < 0:
-        return f"signal {-exit_code}"
-    return f"exit status {exit_code}"

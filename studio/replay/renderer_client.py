@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import pickle
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple
@@ -69,8 +70,8 @@ class ReceivedFrame:
 class RendererClient:
     """One renderer process with the thread that reads its replies."""
 
-    def __init__(self) -> None:
-        """Start the process.
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        """Start the process with these environment variables besides the usual ones.
 
         Raises:
             OSError: the system cannot start another process.
@@ -81,7 +82,9 @@ class RendererClient:
         self.exit_code: int | None = None
         self.signs = new_signs()
         try:
-            self.process = spawn("td3-renderer", start.main, theirs, prefix, self.signs)
+            self.process = spawn(
+                "td3-renderer", start.main, theirs, prefix, self.signs, dict(variables)
+            )
         except BaseException:
             self._connection.close()
             raise
@@ -91,6 +94,13 @@ class RendererClient:
         self.reader = Reader(self._connection, self.process.sentinel, prefix)
         # Also keeps a running QThread from being destroyed, which would abort the program.
         atexit.register(self.close)
+
+    @property
+    def ending(self) -> str:
+        """How the process ended."""
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"signal {-self.exit_code}"
+        return f"exit status {self.exit_code}"
 
     def send(self, command: protocol.Command) -> None:
         """Send a command. If the renderer has died, it is lost and the reader reports that."""

@@ -15,6 +15,7 @@ from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.errors import Message, RequestError
+from td3core.runs.metadata import NOTES
 from td3core.runs.tables import read_numbers, rising
 
 Stopped = Callable[[], bool]
@@ -29,7 +30,7 @@ CHOICES = {
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
 """Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
-_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv")
+_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES)
 
 Stamp = tuple[int, ...]
 
@@ -44,7 +45,7 @@ class ComparedRun:
     columns: tuple[str, ...] = ()
     """Of :attr:`training`: environment steps first, seconds since the start last."""
     stamp: Stamp
-    """Times of change of its tables when it was read."""
+    """Times of change of its tables and of its name when it was read."""
 
     @property
     def path(self) -> Path:
@@ -203,7 +204,7 @@ def _training(path: Path, columns: Sequence[str], stopped: Stopped) -> Numbers:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return the times at which a run's tables were last changed; 0 for a missing one."""
+    """Return the times at which a run's files were last changed; 0 for a missing one."""
     found = []
     for name in _WATCHED:
         try:

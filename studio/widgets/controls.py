@@ -1,7 +1,18 @@
-"""Builds the small controls of the replay pane."""
+"""Builds the small controls of the panels."""
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+_TIP = "usual_tip"
+"""Property of a control: its tooltip while it is enabled."""
 
 
 def describe(widget: QWidget, name: str, accessible_name: str, tip: str) -> None:
@@ -9,6 +20,21 @@ def describe(widget: QWidget, name: str, accessible_name: str, tip: str) -> None
     widget.setObjectName(name)
     widget.setAccessibleName(accessible_name)
     widget.setToolTip(tip)
+
+
+def enable(widget: QWidget, why_not: str) -> None:
+    """Enable a control, or disable it with the reason in its tooltip.
+
+    Args:
+        widget: has the tooltip of the enabled control when this is first called.
+        why_not: completes "Not now: …"; empty if the control can be used.
+    """
+    tip = widget.property(_TIP)
+    if tip is None:
+        tip = widget.toolTip()
+        widget.setProperty(_TIP, tip)
+    widget.setEnabled(not why_not)
+    widget.setToolTip(f"{tip}. Not now: {why_not}" if why_not else tip)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:
@@ -21,6 +47,22 @@ def make_label(name: str, *, muted: bool = False) -> QLabel:
     # Long text must not widen the pane.
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     return label
+
+
+def make_button(name: str, text: str, tip: str) -> QPushButton:
+    """Return a button with a text."""
+    button = QPushButton(text)
+    describe(button, name, text, tip)
+    return button
+
+
+def make_narrow_combo(name: str, label: str, tip: str) -> QComboBox:
+    """Return an empty list to choose from, whose entries do not widen it."""
+    combo = QComboBox()
+    describe(combo, name, label, tip)
+    combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    combo.setMinimumContentsLength(6)
+    return combo
 
 
 def make_icon_button(name: str, accessible_name: str, tip: str) -> QToolButton:

@@ -116,12 +116,6 @@ class Banner(QFrame):
             action()
 
 
-def confirm(parent: QWidget, title: str, question: str) -> bool:
-    """Ask a question in a dialog and return whether the user answered Yes, which is the default."""
-    yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
-    return QMessageBox.question(parent, title, question, yes | no, yes) == yes
-
-
 def ask(parent: QWidget, name: str, title: str, text: str, *, accept: str) -> bool:
     """Ask in a dialog whether to do something unusual; Cancel is the default.
 

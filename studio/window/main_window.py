@@ -26,7 +26,7 @@ from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
-from studio.widgets.messages import Banner, Log, confirm
+from studio.widgets.messages import Banner, Log
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
@@ -41,8 +41,6 @@ from studio.window.session_memory import SessionMemory
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
-
-_STOP_SWEEP = ("A sweep is in progress", "Stop the sweep, save its runs and close the window?")
 
 
 class MainWindow(QMainWindow):
@@ -61,7 +59,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
-        self._closing = self._closing_sweep = self._looked_for_interrupted = False
+        self._closing = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
@@ -169,6 +167,7 @@ class MainWindow(QMainWindow):
         self.plots.message.connect(show_error)
         for succeeded in (
             *(self.plots.exported, self.comparison.session.exported, self.model.run_started),
+            *(self.sweeps.exported, self.sweeps.started),
             *(self.model.tuned, self.model.checkpoint_saved, self.many.session.message_added),
         ):
             succeeded.connect(self.banner.clear_error)
@@ -194,7 +193,8 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         self.sweeps.settings_chosen.connect(self._use_settings)
-        self.sweeps.ended.connect(self._close_after_sweep)
+        self.sweeps.ended.connect(self._close_if_asked)
+        self.sweeps.wanted.connect(partial(self.docks.open, "sweeps"))
         self.opener = install_opener(self, self._open)
         install_preferences(self, self._settings, self._runs_dir)
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
@@ -296,16 +296,17 @@ class MainWindow(QMainWindow):
 
     @Slot(bool)
     def _on_group(self, busy: bool) -> None:
-        self.toolbar.action("train").setEnabled(not busy and not self.controller.busy)
+        self.toolbar.show_group(training=busy)
         self._close_if_asked()
 
-    def _close_if_asked(self) -> None:
-        if self._closing and not self.many.busy:
-            QTimer.singleShot(0, self.close)
+    @property
+    def _trains(self) -> bool:
+        """Whether anything trains that this window has to end, or to leave, before it closes."""
+        return self.many.busy or self.sweeps.busy
 
     @Slot()
-    def _close_after_sweep(self) -> None:
-        if self._closing_sweep:
+    def _close_if_asked(self) -> None:
+        if self._closing and not self._trains:
             QTimer.singleShot(0, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
@@ -331,18 +332,16 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while something trains; close when it has saved and ended, or is left alone."""
-        if self.many.busy and not self._closing:
+        if self._trains and not self._closing:
             answer = self._ask_about_training()
             # It may have ended by itself while the question was open.
-            self._closing = answer != "cancel" and self.many.busy
+            self._closing = answer != "cancel" and self._trains
             if answer == "stop":
                 self.many.stop_all()
+                self.sweeps.stop()
             elif answer == "keep":
                 self.many.leave_all()
-        if self.sweeps.busy and not self._closing_sweep and confirm(self, *_STOP_SWEEP):
-            self._closing_sweep = self.sweeps.busy
-            self.sweeps.stop()
-        if self.many.busy or self.sweeps.busy:
+        if self._trains:
             event.ignore()
             return
         self.many.shutdown()
@@ -360,7 +359,9 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def _ask_about_training(self) -> str:
-        return ask_what_to_do(self, can_leave=self.many.can_leave)
+        # A sweep is conducted by a process that ends with the window.
+        can_leave = self.many.can_leave and not self.sweeps.busy
+        return ask_what_to_do(self, can_leave=can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for interrupted runs once the window is shown."""
@@ -372,6 +373,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training_group()
+            self.sweeps.find_running()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Update the list of runs: other programs may have changed them."""
@@ -381,7 +383,7 @@ class MainWindow(QMainWindow):
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system ends the program."""
-        self._closing = self._closing_sweep = True
+        self._closing = True
         self.many.stop_all()
         # Its runs save themselves when the sweep's process ends.
         self.sweeps.shutdown()

@@ -26,8 +26,7 @@ _GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it firs
 _RUN_BUSY = "A run is training. Wait for its end, or stop it first."
 _LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
 _STAYING = (
-    "The run saves its agent before it stops, and can be resumed. To keep training, the window"
-    " stays open."
+    "Runs are saved before they stop, and can be resumed. To keep training, the window stays open."
 )
 
 
@@ -182,7 +181,8 @@ class ManyRuns(QObject):
 def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
     """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``.
 
-    A run in the window's own process cannot be left: the window stays open to keep it training.
+    A run in the window's own process cannot be left, nor can a sweep: the window stays open to keep
+    them training.
     """
     box = QMessageBox(parent)
     box.setObjectName("close_question")

@@ -30,6 +30,8 @@ class ResumeOffer(QObject):
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
+        # After the presenter, which renames the run on show.
+        parts.runs.model.renamed.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)
         parts.banner.link_activated.connect(self._show_interrupted)
         parts.toolbar.action("resume").triggered.connect(self._resume)

@@ -19,6 +19,8 @@ _WHY_NOT = {
     SessionState.STOPPING: "the run is saving and ending",
 }
 """Why a run cannot be paused, saved or stopped."""
+_RUN_TRAINS = "a run is training. Stop it first, or use Train next"
+_GROUP_TRAINS = "a group is training. Stop it first, or use Train next"
 _TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
 """All texts of the buttons that change theirs."""
 
@@ -69,6 +71,8 @@ class Toolbar(QToolBar):
         self._window = window
         self._entries: dict[str, tuple[_Entry, QAction]] = {}
         self._paused = False
+        self._group = self._occupied = ""
+        """Why no run can be started; empty if one can."""
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
         for entry in _RUN_ACTIONS:
@@ -169,8 +173,8 @@ class Toolbar(QToolBar):
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
         why = _WHY_NOT.get(state, "")
-        free = following or state is SessionState.IDLE
-        self._enable("train", free, "a run is training. Stop it first, or use Train next")
+        self._occupied = "" if following or state is SessionState.IDLE else _RUN_TRAINS
+        self._offer_training()
         self._enable("pause", steerable, why)
         self.action("pause").setText("Continue" if self._paused else "Pause")
         if self._paused:
@@ -178,6 +182,15 @@ class Toolbar(QToolBar):
         self._enable("stop", steerable or state is SessionState.STARTING, why)
         self._enable("save", steerable, why)
         self._update_icons()
+
+    def show_group(self, *, training: bool) -> None:
+        """Take whether a group trains: no single run can start meanwhile."""
+        self._group = _GROUP_TRAINS if training else ""
+        self._offer_training()
+
+    def _offer_training(self) -> None:
+        why_not = self._group or self._occupied
+        self._enable("train", not why_not, why_not)
 
     def _enable(self, name: str, enabled: bool, why_not: str) -> None:
         """Enable an action, or disable it with the reason in its tooltip."""

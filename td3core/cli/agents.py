@@ -72,7 +72,7 @@ def replay_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with environment_of(found, path, consent):
+    with environment_of(found, path, consent, draws=True):
         result, info = record(
             found,
             video,
@@ -136,17 +136,24 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 
 
 @contextmanager
-def environment_of(agent: "Checkpoint", path: Path, consent: Consent) -> Iterator["EnvChoice"]:
+def environment_of(
+    agent: "Checkpoint", path: Path, consent: Consent, *, draws: bool = False
+) -> Iterator["EnvChoice"]:
     """Check that the environment still suits the agent, then name it in what it raises.
+
+    With ``draws`` it is going to be drawn, which must be known before it is imported.
 
     Raises:
         RequestError: its sizes or bounds are not those the agent was trained with.
         RunError: it raised an exception.
     """
     from td3core.envs.make import check_env
+    from td3core.envs.rendering import prepare_rendering
     from td3core.runs.resumption import require_same_spaces
 
     choice = agent.header.config.choice.with_consent(consent)
+    if draws:
+        prepare_rendering(choice.env_id)
     require_same_spaces(agent.header.env, check_env(choice), path)
     try:
         yield choice

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -119,5 +118,5 @@ def _renders(env_id: str) -> Finding:
     if done.returncode == 0:
         return Finding(f"renders {env_id}", "yes", True)
     reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    hint = "" if not sys.platform.startswith("linux") else " (try MUJOCO_GL=osmesa)"
-    return Finding(f"renders {env_id}", f"no: {reason}{hint}", False)
+    # Without the name of the exception.
+    return Finding(f"renders {env_id}", f"no: {reason.partition('Error: ')[2] or reason}", False)

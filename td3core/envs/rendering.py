@@ -1,23 +1,61 @@
 """Off-screen rendering: choosing a back-end, and checking what was rendered."""
 
 import os
-import sys
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.envs.catalogue import find_known, is_importable
+from td3core.envs.graphics.opengl import opengl
 from td3core.errors import RequestError
 
+MUJOCO = "mujoco"
 DEFAULT_FPS = 30
 """Frames per second of an environment that does not define them."""
 
 
-def prepare_rendering() -> None:
-    """Choose off-screen renderers; must be called before simulators are imported."""
+def prepare_rendering(env_id: str | None = None) -> None:
+    """Choose off-screen renderers; must be called before simulators are imported.
+
+    Args:
+        env_id: What is going to be drawn; None if that is not known yet, and nothing is imported
+            before it is.
+    """
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    if sys.platform == "linux":
-        os.environ.setdefault("MUJOCO_GL", "egl")
+    if env_id is not None and _may_use_mujoco(env_id):
+        opengl().prepare()
+
+
+def require_rendering(env_id: str) -> None:
+    """Refuse an environment that no graphics of this system can draw.
+
+    Raises:
+        RequestError: MuJoCo has no OpenGL; the message names the package to install.
+    """
+    known = find_known(env_id)
+    problem = opengl().problem() if known is not None and MUJOCO in known.needs else None
+    if problem is not None:
+        raise RequestError(
+            "{env_id} cannot be drawn here: {problem}.", env_id=env_id, problem=problem
+        )
+
+
+def _may_use_mujoco(env_id: str) -> bool:
+    known = find_known(env_id)
+    # What an environment of the user imports is known only when it is too late.
+    return MUJOCO in known.needs if known is not None else is_importable(MUJOCO)
+
+
+def draw(env: gym.Env[Any, Any]) -> Any:
+    """Return what an environment renders, also while other environments of MuJoCo are drawn."""
+    viewer: Any = getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
+    if hasattr(viewer, "make_context_current"):
+        # The last one made is current otherwise.
+        viewer.make_context_current()
+    return env.render()
 
 
 def rgb_frame(rendered: object, env_id: str) -> NDArray[np.uint8]:

@@ -9,7 +9,8 @@ from enum import StrEnum
 import numpy as np
 
 from td3core.arrays import Floats
-from td3core.randomness import Purpose, generator
+from td3core.config import Tunables
+from td3core.randomness import Purpose, correlated, generator
 
 PUSH_AT_S = 2.0
 """When the first push of an episode begins, in seconds of the environment's own time."""
@@ -49,8 +50,10 @@ class Pushes:
 class Disturbed:
     """A policy in one episode, with Gaussian noise added to its actions.
 
-    a = clip(π(s) + σ_t z_t, -1, 1), z_t ~ N(0, 1). A z is drawn for every step, used or not, so
-    that what a push does depends only on the seed and the step.
+    a = clip(π(s) + σ n_t, -1, 1), with the noise of the training: n_t ~ N(0, 1), each independent
+    of the one before or correlated with it. A push is independent noise instead, σ = 1. One is
+    drawn for every step, used or not, so that what a push does depends only on the seed and the
+    step.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Disturbed:
         seed: int,
         exploration_noise: float = 0.0,
         pushes: Pushes | None = None,
+        noise_correlation: float = 0.0,
     ) -> None:
         """Begin an episode.
 
@@ -67,16 +71,54 @@ class Disturbed:
             seed: The seed of the reset.
             exploration_noise: σ at every step without a push, in units of half the action range.
             pushes: When the agent is pushed.
+            noise_correlation: ρ of the noise from one step to the next.
         """
         self._policy, self._sigma, self._pushes = policy, exploration_noise, pushes
         self._random = generator(seed, Purpose.EXPLORATION)
+        self._correlation = noise_correlation
+        self._noise: Floats | None = None
         self._step = 0
 
     def __call__(self, obs: Floats) -> Floats:
         """Return the action of the next step."""
         action = self._policy(obs)
         self._step += 1
-        noise = self._random.standard_normal(action.shape)
+        drawn = self._random.standard_normal(action.shape, np.float32)
+        self._noise = correlated(self._noise, drawn, self._correlation)
         pushed = self._pushes is not None and self._pushes.active(self._step)
-        sigma = _PUSH_NOISE if pushed else self._sigma
-        return np.clip(action + sigma * noise, -1.0, 1.0).astype(np.float32)
+        noise = _PUSH_NOISE * drawn if pushed else self._sigma * self._noise
+        return np.clip(action + noise, -1.0, 1.0).astype(np.float32)
+
+
+def noise_of(tunables: Tunables, left: float) -> float:
+    """Return the σ that an agent explores with; ``left`` is what its decay has left of it."""
+    decays = tunables.exploration_noise_decay < 1.0 and left > 0.0
+    return left if decays else tunables.exploration_noise
+
+
+def acting(
+    policy: Callable[[Floats], Floats],
+    tunables: Tunables,
+    variant: Variant,
+    seed: int,
+    *,
+    sigma: float,
+    pushes: Pushes,
+) -> Callable[[Floats], Floats]:
+    """Return the policy of a variant in one episode.
+
+    Args:
+        policy: The agent's own.
+        tunables: The agent's.
+        variant: How it acts.
+        seed: Seed of the reset.
+        sigma: Its exploration noise, see :func:`noise_of`.
+        pushes: When it is pushed, if it is.
+    """
+    match variant:
+        case Variant.NOISE:
+            rho = tunables.noise_correlation
+            return Disturbed(policy, seed, sigma, noise_correlation=rho)
+        case Variant.PUSH:
+            return Disturbed(policy, seed, pushes=pushes)
+    return policy

@@ -1,6 +1,5 @@
 """Acting while training: chooses actions, steps the environments, stores transitions."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,13 @@ from td3core.errors import RunError
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
-from td3core.randomness import Purpose, generator, generator_state, restore_generator
+from td3core.randomness import (
+    Purpose,
+    correlated,
+    generator,
+    generator_state,
+    restore_generator,
+)
 from td3core.training.divergence import require_finite_actions
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -66,7 +71,7 @@ class Exploration:
     def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:
         drawn = slot.exploration.standard_normal(self._act_dim, np.float32)
         if tunables.noise_correlation > 0.0:
-            slot.noise = drawn = _correlated(slot.noise, drawn, tunables.noise_correlation)
+            slot.noise = drawn = correlated(slot.noise, drawn, tunables.noise_correlation)
             drawn = drawn * np.float32(self.noise)
         else:
             slot.noise = None
@@ -228,25 +233,6 @@ class Collector:
                     scale=scale,
                 )
         return shaped
-
-
-def _correlated(before: Floats | None, drawn: Floats, correlation: float) -> Floats:
-    """Return the next value (act_dim,) of a first-order autoregressive process, variance 1.
-
-    n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process at whole steps (Lillicrap et
-    al. 2016), but stationary from its first value on, so that ρ does not change how large it is.
-
-    Args:
-        before: n_(t-1); None or zeros if this is the first value.
-        drawn: ε_t, standard normal.
-        correlation: ρ.
-    """
-    # A checkpoint holds zeros where there was none.
-    if before is None or not before.any():
-        return drawn
-    following: Floats = np.float32(correlation) * before
-    following += np.float32(math.sqrt(1.0 - correlation**2)) * drawn
-    return following
 
 
 def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 RESULTS = Path(__file__).with_suffix(".json")
 ENV, GOALS, EVERY, MOST_STEPS = "BipedalWalker-v3", (250.0, 300.0), 5_000, 400_000
@@ -37,8 +38,9 @@ class Race:
         """Keep an evaluation; return whether the race is over."""
         self.curve.append([step, round(seconds, 1), round(mean, 1)])
         over = mean >= GOALS[-1] or step >= MOST_STEPS
-        results = read() | {self.key: {"over": over, "curve": self.curve}}
-        RESULTS.write_text(json.dumps(results, indent=None) + "\n", "utf-8")
+        with FileLock(Path(tempfile.gettempdir()) / "td3-studio-sooner.lock"):
+            results = read() | {self.key: {"over": over, "curve": self.curve}}
+            RESULTS.write_text(json.dumps(results, indent=None) + "\n", "utf-8")
         print(self.key, step, f"{seconds:.0f} s", f"{mean:.1f}", flush=True)
         return over
 

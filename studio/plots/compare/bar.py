@@ -1,12 +1,8 @@
 """The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
 
-from functools import partial
-from pathlib import Path
-
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -16,12 +12,13 @@ from PySide6.QtWidgets import (
 )
 
 from studio.plots.compare.session import CompareSession
-from studio.plots.export import with_suffix
 from studio.plots.view_controls import SmoothingSlider, make_axis_combo
 from studio.session.run_set import RETURN
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
+from studio.widgets.figure_export import choose_file, fill_export_menu
 from studio.widgets.labels import ElidedLabel
+from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
@@ -66,9 +63,7 @@ class CompareBar(QFrame):
         describe(self._export, "compare_export_button", "Export comparison", tip)
         self._export.setText("Export")
         menu = QMenu(self._export)
-        for kind in KINDS:
-            action = menu.addAction(f"Export {kind.upper()}…", partial(self._ask_export, kind))
-            action.setObjectName(f"compare_export_{kind}")
+        fill_export_menu(menu, self._ask_export, KINDS)
         self._export.setMenu(menu)
         self._export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._close.setText("Close comparison")
@@ -141,14 +136,10 @@ class CompareBar(QFrame):
         self._smoothing.show_value(view.smoothing)
 
     def _ask_export(self, kind: str) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self, "Export comparison", f"comparison.{kind}", f"*.{kind}"
-        )
-        if not path:
+        try:
+            chosen = choose_file(self, "Export comparison", "comparison", kind)
+        except RequestError as problem:
+            self.refused.emit(str(problem))
             return
-        chosen = with_suffix(Path(path), kind)
-        if chosen != Path(path) and chosen.exists():
-            # The dialog asked about another name than the one that would be overwritten.
-            self.refused.emit(f"{chosen.name} exists already; nothing was written.")
-            return
-        self._session.export(RETURN, chosen)
+        if chosen is not None:
+            self._session.export(RETURN, chosen)

@@ -159,7 +159,8 @@ class CompareTable(QWidget):
         figures = [estimate_text(each) if each.value == each.value else "-" for each in counted]
         item = QTreeWidgetItem([run.name or f"seed {run.config.seed}", "", *figures])
         item.setData(0, _KEY, run.path)
-        item.setToolTip(0, plain_tip(run.path.name))
+        folder = f"\nFolder: {run.path.name}" if run.name else ""
+        item.setToolTip(0, plain_tip(f"{run.title}{folder}"))
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item

@@ -11,9 +11,10 @@ from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import CompareView
 from studio.replay.player import Player
-from studio.replay.renderer.protocol import Entrant, Loaded
+from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.replay.timeline.strip import Timeline
+from td3core.evaluation.entrants import Entrant
 
 _TIP = "Play two to four agents side by side"
 _NO_AGENT = "Choose an agent first"

@@ -61,6 +61,8 @@ class InstrumentPanel(QWidget):
         describe(switch, f"instrument_switch_{instrument.name}", f"Show {instrument.title}", tip)
         on = self._settings.value(f"instruments/{instrument.name}", instrument.first_on, bool)
         switch.setChecked(bool(on))
+        # All of them fit into a window of 1024 pixels.
+        switch.setStyleSheet("QCheckBox { spacing: 2px; }")
         instrument.setVisible(switch.isChecked())
         switch.toggled.connect(partial(self._on_switched, instrument))
         return switch

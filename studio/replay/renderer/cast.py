@@ -1,5 +1,6 @@
 """The agents that are loaded: one, or several that play the same episode in step."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
@@ -9,9 +10,11 @@ from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.measurement import facts_of
 from studio.replay.renderer.scaling import Picture
 from studio.replay.renderer.stage import Episode, LoadedAgent, Variation
+from td3core.arrays import Floats
 from td3core.config.consent import Consent
 from td3core.errors import RequestError
-from td3core.evaluation.disturbance import Disturbed, Pushes, Variant
+from td3core.evaluation.disturbance import Pushes, Variant, acting
+from td3core.evaluation.entrants import Entrant, Lane
 from td3core.evaluation.rollout import RolloutStep
 from td3core.inference.critic import Critic
 
@@ -25,7 +28,7 @@ class Cast:
         Raises:
             RequestError: one is not a valid checkpoint, or of another environment than the first.
         """
-        self.entrants = load.entrants or (protocol.Entrant(load.path),)
+        self.entrants = load.entrants or (Entrant(load.path),)
         self._agents = [LoadedAgent(entrant.path, consent) for entrant in self.entrants]
         for agent in self._agents:
             _require_same_environment(agent, self.first)
@@ -66,10 +69,12 @@ class Cast:
             made.pop_all()
         return JointEpisode(episodes)
 
-    def push(self, step: int) -> None:
-        """Push the agents that are pushed at all, from this step on."""
-        if self._pushes is not None:
-            self._pushes.add(step)
+    def push(self, step: int) -> tuple[int, ...]:
+        """Push the agents that are pushed at all, from this step on; return all such steps."""
+        if self._pushes is None:
+            return ()
+        self._pushes.add(step)
+        return tuple(self._pushes.starts)
 
     def loaded(
         self, load: protocol.Load, episode: "Episode | JointEpisode", no_picture: str
@@ -93,13 +98,20 @@ class Cast:
 
     def _variation(self, agent: LoadedAgent, variant: Variant) -> Variation | None:
         """Return how an agent's actions are changed in an episode with a reset seed."""
-        match variant:
-            case Variant.NOISE:
-                sigma = agent.header.tunables.exploration_noise
-                return lambda _, seed: Disturbed(agent.policy, seed, sigma)
-            case Variant.PUSH:
-                return lambda fps, seed: Disturbed(agent.policy, seed, pushes=self._pushes_at(fps))
-        return None
+        if variant is Variant.PLAIN:
+            return None
+
+        def vary(fps: float, seed: int) -> Callable[[Floats], Floats]:
+            return acting(
+                agent.policy,
+                agent.header.tunables,
+                variant,
+                seed,
+                sigma=agent.noise,
+                pushes=self._pushes_at(fps),
+            )
+
+        return vary
 
     def _pushes_at(self, fps: float) -> Pushes:
         self._pushes = self._pushes or Pushes(fps)
@@ -187,11 +199,11 @@ def _require_same_environment(agent: LoadedAgent, first: LoadedAgent) -> None:
         )
 
 
-def _lane(entrant: protocol.Entrant, agent: LoadedAgent) -> protocol.Lane:
+def _lane(entrant: Entrant, agent: LoadedAgent) -> Lane:
     noisy = entrant.variant is Variant.NOISE
-    return protocol.Lane(
+    return Lane(
         entrant=entrant,
         env_steps=agent.header.counters.env_steps,
         mean_return=agent.header.evaluation.mean if agent.header.evaluation else None,
-        noise=agent.header.tunables.exploration_noise if noisy else 0.0,
+        noise=agent.noise if noisy else 0.0,
     )

@@ -178,7 +178,8 @@ class Renderer:
             case protocol.Restart(seed=seed):
                 self._seed, self._rewinding = seed, self._cast is not None
             case protocol.Push() if self._cast and self._episode:
-                self._cast.push(self._episode.moment.step + 1)
+                steps = self._cast.push(self._episode.moment.step + 1)
+                self._send(protocol.Pushed(steps))
 
     def _adjust(
         self, command: protocol.Speed | protocol.Rate | protocol.Fit | protocol.Loop
@@ -262,7 +263,7 @@ class Renderer:
         self._send(self._cast.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
-        """Begin the first episode; without pictures if there are none but numbers are wanted."""
+        """Begin the first episode, without pictures where there are none: numbers remain."""
         self._no_picture = ""
         try:
             self._begin_episode(0)
@@ -272,8 +273,6 @@ class Renderer:
         except UntrustedCodeError:
             raise
         except RequestError as problem:
-            if not self._meter.on:
-                raise
             self._no_picture = str(problem)
             # Refused again if the cause is another.
             self._begin_episode(0)

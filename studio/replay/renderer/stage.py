@@ -19,6 +19,7 @@ from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
+from td3core.evaluation.disturbance import noise_of
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
 
@@ -51,6 +52,11 @@ class LoadedAgent:
         self.choice = found.header.config.choice.with_consent(consent)
         self.policy = found.policy()
         self.critic = found.critic()
+
+    @property
+    def noise(self) -> float:
+        """Its exploration noise, in units of half the action range."""
+        return noise_of(self.header.tunables, self.header.counters.exploration_noise)
 
 
 class Episode:

@@ -1,13 +1,18 @@
 """How the renderer's process starts: the signs of life first, then everything else."""
 
+import os
 import signal
 from multiprocessing.connection import Connection
 
 from studio.replay.renderer.pulse import Pulse, Signs
 
 
-def main(connection: Connection, prefix: str, signs: Signs) -> None:
-    """Run the renderer until the pipe closes or ``Quit`` arrives."""
+def main(connection: Connection, prefix: str, signs: Signs, variables: dict[str, str]) -> None:
+    """Run the renderer until the pipe closes or ``Quit`` arrives.
+
+    ``variables`` are environment variables that simulators read when they are imported.
+    """
+    os.environ.update(variables)
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pulse = Pulse(signs)

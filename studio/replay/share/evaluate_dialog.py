@@ -4,16 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.formatting import format_number, format_return, format_share
+from studio.replay.share.histogram import ReturnHistogram
 from studio.replay.share.task_dialog import TaskDialog
 
 _LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 10_000
-_MOST_BARS = 20
-_HISTOGRAM_HEIGHT = 150
 _LIST_HEIGHT = 72
 
 
@@ -28,16 +26,9 @@ class EvaluateDialog(TaskDialog):
         self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 10, tip)
         tip = "The same seed measures the same episodes"
         self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
-        self.histogram = pg.PlotWidget()
-        self.histogram.setObjectName("evaluate_histogram")
-        self.histogram.setAccessibleName("Histogram of the returns")
-        self.histogram.setFixedHeight(_HISTOGRAM_HEIGHT)
-        self.histogram.setMouseEnabled(x=False, y=False)
-        self.histogram.hideButtons()
-        self.histogram.setMenuEnabled(False)
-        self.histogram.setLabel("bottom", "Return")
-        self.histogram.setLabel("left", "Episodes")
-        self._style_histogram()
+        run = f" · {agent.parent.parent.name}" if agent.parent.name == "checkpoints" else ""
+        self.histogram = ReturnHistogram(f"Returns of {agent.stem}{run}")
+        self.histogram.failed.connect(self.job.show_status)
         self.returns = QPlainTextEdit()
         self.returns.setObjectName("evaluate_returns")
         self.returns.setAccessibleName("Return of each episode")
@@ -68,25 +59,7 @@ class EvaluateDialog(TaskDialog):
             f" lowest {lowest}, highest {highest}.{reached}"
         )
         self.returns.setPlainText("  ".join(format_return(value) for value in returns))
-        self._draw(returns)
+        self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):
             part.show()
         self.grow()
-
-    def _draw(self, returns: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-        self.histogram.clear()
-        count = int(min(_MOST_BARS, max(5, round(len(returns) ** 0.5) * 2)))
-        counts, edges = np.histogram(returns, bins=count)
-        colour = self.palette().highlight().color()
-        bars = pg.BarGraphItem(
-            x0=edges[:-1], x1=edges[1:], height=counts, y0=0, brush=colour, pen=None
-        )
-        self.histogram.addItem(bars)
-
-    def _style_histogram(self) -> None:
-        self.histogram.setBackground(self.palette().base().color())
-        text = self.palette().text().color()
-        for side in ("bottom", "left"):
-            axis = self.histogram.getAxis(side)
-            axis.setPen(text)
-            axis.setTextPen(text)

@@ -1,7 +1,7 @@
 """One headless command with its progress, and a file that is removed if it stays unfinished."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,8 @@ class CommandJob(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         """Make it; ``name`` begins the object names of its parts."""
         super().__init__(parent)
+        self.variables: Mapping[str, str] = {}
+        """Environment variables of the command, besides the usual ones."""
         self._unfinished: Path | None = None
         self._cleaner = BackgroundQueue("clean-up", self)
         self.command = CliProcess(self)
@@ -62,7 +64,7 @@ class CommandJob(QWidget):
         self.show_status("Starting…")
         self.bar.setRange(0, 0)
         self.bar.show()
-        self.command.run(words)
+        self.command.run(words, self.variables)
         self.busy_changed.emit(True)
 
     def cancel(self) -> None:

@@ -1,5 +1,6 @@
 """The button "Share" of the replay pane, and what its menu starts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -13,7 +14,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.replay.share.evaluate_dialog import EvaluateDialog
 from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
+from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
 from studio.replay.share.task_dialog import TaskDialog
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
@@ -25,6 +26,7 @@ from td3core.runs.directory import RunDirectory
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
+_NO_PICTURE = "There is no picture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class _Entry:
 
 
 _ENTRIES = (
-    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of this agent (MP4, GIF)"),
+    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is on show (MP4, GIF)"),
     _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
     _Entry("picture", "Save picture as PNG…", "Ctrl+Shift+P", "In the environment's own size"),
     _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
@@ -67,6 +69,7 @@ class ShareButton(QToolButton):
         self.addActions(list(self._actions.values()))
         self.setMenu(self.share_menu)
         player.state_changed.connect(self.show_what_is_possible)
+        player.loaded.connect(self.show_what_is_possible)
         self.share_menu.aboutToShow.connect(self.show_what_is_possible)
         self.show_what_is_possible()
 
@@ -78,6 +81,8 @@ class ShareButton(QToolButton):
             why_not = "" if agent is not None else _NO_AGENT
             if agent is not None and entry.name == "growth" and run_of(agent) is None:
                 why_not = _NO_RUN
+            if entry.name == "picture" and self.tasks.has_no_picture:
+                why_not = _NO_PICTURE
             self._actions[entry.name].setEnabled(not why_not)
             self._actions[entry.name].setToolTip(why_not or entry.tip)
 
@@ -96,6 +101,8 @@ class ShareTasks(QObject):
         self._writer = BackgroundQueue("write-picture", self)
         self._dialogs: list[TaskDialog] = []
         self._waits_for_picture = False
+        self.columns: Callable[[], int] = lambda: 0
+        """Returns how many pictures of a comparison stand in a row; 0: as many as fit."""
         player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
@@ -103,15 +110,25 @@ class ShareTasks(QObject):
         shown = self._player.state in (PlayerState.PAUSED, PlayerState.PLAYING)
         return self._player.path if shown else None
 
+    @property
+    def has_no_picture(self) -> bool:
+        """True if the agent on show plays without pictures."""
+        return self._player.agent is not None and bool(self._player.agent.no_picture)
+
     @Slot()
     def film(self) -> None:
-        """Film the agent on show."""
+        """Film the agent on show, or those that are compared."""
         agent = self.agent()
-        if agent is not None:
-            player = self._player
-            # A film has a speed, even if the replay does not wait.
-            speed = player.speed if isfinite(player.speed) else 1.0
-            self._open(AgentFilmDialog(agent, player.seed, speed, self._window()))
+        if agent is None:
+            return
+        player, window = self._player, self._window()
+        # A film has a speed, even if the replay does not wait.
+        speed = player.speed if isfinite(player.speed) else 1.0
+        if player.entrants:
+            made = player.entrants, player.seed, speed, player.pushes, self.columns()
+            self._open(ComparisonFilmDialog(*made, window))
+        else:
+            self._open(AgentFilmDialog(agent, player.seed, speed, window))
 
     @Slot()
     def growth(self) -> None:
@@ -181,6 +198,7 @@ class ShareTasks(QObject):
             self._player.refused.emit(problem)
 
     def _open(self, dialog: TaskDialog) -> None:
+        dialog.job.variables = self._player.variables
         self._dialogs.append(dialog)
         dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -14,6 +14,7 @@ from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
 from td3core.protocol import events
+from td3core.runs.metadata import title_of
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
@@ -33,6 +34,8 @@ class RecentFiles(QObject):
         # A list of one is stored as a string.
         names = stored if isinstance(stored, list) else [stored]
         self._paths = [Path(str(name)) for name in names if name]
+        self._titles: dict[Path, str] = {}
+        """What the user calls them; read in the background."""
         self._reader = BackgroundReader("look-for-recent-files", self)
         self.menu = QMenu(button)
         self.menu.setObjectName("recent_menu")
@@ -41,6 +44,7 @@ class RecentFiles(QObject):
         button.setMenu(self.menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self._fill()
+        self.refresh()
 
     def add(self, path: Path | None) -> None:
         """Put a path first."""
@@ -51,11 +55,12 @@ class RecentFiles(QObject):
         self._paths = [path, *others][:_KEPT]
         self._settings.setValue(_KEY, [str(each) for each in self._paths])
         self._fill()
+        self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Disable what is no longer there, as soon as that is known."""
-        self._reader.read(partial(_missing, tuple(self._paths)), self._show_missing)
+        """Disable what is no longer there and show the present names, as soon as they are known."""
+        self._reader.read(partial(_look, tuple(self._paths)), self._show_found)
 
     def stop(self) -> None:
         """Stop looking."""
@@ -67,27 +72,42 @@ class RecentFiles(QObject):
         self.menu.addSeparator()
         self._actions: dict[Path, QAction] = {}
         for path in self._paths:
-            action = self.menu.addAction(_title(path))
+            action = self.menu.addAction(self._title(path))
             action.setToolTip(plain_tip(str(path)))
             action.triggered.connect(partial(self._opener.open, [path]))
             self._actions[path] = action
 
-    def _show_missing(self, missing: frozenset[Path]) -> None:
+    def _title(self, path: Path) -> str:
+        return self._titles.get(path) or _title(path, _run_of(path).name)
+
+    def _show_found(self, found: dict[Path, str | None]) -> None:
         for path, action in self._actions.items():
-            gone = path in missing
-            action.setEnabled(not gone)
-            action.setText(_GONE.format(_title(path)) if gone else _title(path))
+            if path not in found:
+                continue
+            title = found[path]
+            if title is not None:
+                self._titles[path] = title
+            action.setEnabled(title is not None)
+            shown = self._title(path)
+            action.setText(shown if title is not None else _GONE.format(shown))
 
 
-def _title(path: Path) -> str:
-    # All agents are called alike: the folder of the run tells them apart.
-    run = path.parent.parent.name if path.parent.name == "checkpoints" else ""
-    name = f"{run}: {path.stem}" if run else path.name
+def _run_of(path: Path) -> Path:
+    """Return the folder of the run that an agent belongs to; a run itself, or a lone agent."""
+    return path.parent.parent if path.parent.name == "checkpoints" else path
+
+
+def _title(path: Path, run: str) -> str:
+    # All agents are called alike: the name of the run tells them apart.
+    name = run if _run_of(path) == path else f"{run}: {path.stem}"
     return shortened(name).replace("&", "&&")
 
 
-def _missing(paths: tuple[Path, ...], _: Stopped) -> frozenset[Path]:
-    return frozenset(path for path in paths if not path.exists())
+def _look(paths: tuple[Path, ...], _: Stopped) -> dict[Path, str | None]:
+    """Return what each path is called; None for one that does not exist."""
+    return {
+        path: _title(path, title_of(_run_of(path))) if path.exists() else None for path in paths
+    }
 
 
 def install_recent(window: "MainWindow", settings: QSettings, button: QToolButton) -> RecentFiles:
@@ -100,6 +120,7 @@ def install_recent(window: "MainWindow", settings: QSettings, button: QToolButto
     def on_started(event: events.Started) -> None:
         recent.add(event.run)
 
+    window.runs.model.renamed.connect(recent.refresh)
     window.model.run_opened.connect(on_opened)
     window.model.run_started.connect(on_started)
     window.opener.agent_opened.connect(recent.add)

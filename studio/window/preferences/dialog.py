@@ -1,6 +1,6 @@
 """The dialog of the window's own settings; each takes effect at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
+    QHBoxLayout,
     QLabel,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.widgets.controls import describe
+from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import breakable, plain_label
 
 _WIDTH = 440
@@ -36,12 +37,28 @@ class Switch:
     write: Callable[[bool], object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A setting with several values."""
+
+    name: str
+    group: str
+    text: str
+    tip: str
+    choices: Sequence[tuple[str, str]]
+    """Text and value of each."""
+    fixed: str
+    """Why it cannot be chosen; empty if it can."""
+    read: Callable[[], str]
+    write: Callable[[str], object]
+
+
 class PreferencesDialog(QDialog):
     """Shows every setting of the window, and the folder of the runs."""
 
     def __init__(
         self,
-        switches: tuple[Switch, ...],
+        switches: tuple[Switch | Selection, ...],
         theme: str,
         choose_theme: Callable[[str], object],
         runs_dir: Path,
@@ -86,14 +103,31 @@ class PreferencesDialog(QDialog):
         return form
 
 
-def _make_group(title: str, switches: list[Switch]) -> QVBoxLayout:
+def _make_group(title: str, switches: list[Switch | Selection]) -> QVBoxLayout:
     layout = QVBoxLayout()
     layout.setSpacing(6)
     layout.addWidget(QLabel(f"<b>{title}</b>"))
     for switch in switches:
+        if isinstance(switch, Selection):
+            layout.addLayout(_make_selection(switch))
+            continue
         check = QCheckBox(switch.text)
         describe(check, f"preferences_{switch.name}", switch.text, switch.tip)
         check.setChecked(switch.read())
         check.toggled.connect(switch.write)
         layout.addWidget(check)
     return layout
+
+
+def _make_selection(selection: Selection) -> QHBoxLayout:
+    box = QComboBox()
+    tip = selection.fixed or selection.tip
+    describe(box, f"preferences_{selection.name}", selection.text, tip)
+    for text, value in selection.choices:
+        box.addItem(text, value)
+    box.setCurrentIndex(box.findData(selection.read()))
+    box.setEnabled(not selection.fixed)
+    box.currentIndexChanged.connect(lambda _: selection.write(box.currentData()))
+    row = make_row(QLabel(selection.text), box)
+    row.addStretch(1)
+    return row

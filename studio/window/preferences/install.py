@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings
 
 from studio.formatting import format_return
+from studio.replay.options.options import OPENGL_CHOICES
 from studio.session.controller import SessionState
-from studio.window.preferences.dialog import PreferencesDialog, Switch
+from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
 
-_NOTIFY, _FOLLOW = "notifications", "replay/follow_latest"
+_NOTIFY = "notifications"
 ASK_TOO_SHORT = "ask_too_short"
 _RUN, _GROUP, _SWEEP = "run", "group", "sweep"
 
@@ -26,7 +27,7 @@ def install_preferences(window: "MainWindow", settings: QSettings, runs_dir: Pat
 
     def show() -> None:
         dialog = PreferencesDialog(
-            _switches(window, settings),
+            (*_switches(window, settings), _opengl(window)),
             window.theme.name,
             partial(_choose_theme, window),
             runs_dir,
@@ -48,13 +49,13 @@ def _choose_theme(window: "MainWindow", name: str) -> None:
 
 
 def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
-    start, follow = window.replay.play_at_start_action, window.replay.controls.follow_check
+    start, follow = window.replay.options.play_at_start_action, window.replay.controls.follow_check
 
     def stored(key: str) -> bool:
         return bool(settings.value(key, True, bool))
 
     def follow_latest(on: bool) -> None:
-        settings.setValue(_FOLLOW, on)
+        window.replay.options.set_follow_latest(on)
         follow.setChecked(on)
 
     return (
@@ -71,7 +72,7 @@ def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
             group="Replay",
             text="Follow the latest agent of a run",
             tip="Show each new checkpoint of the run on show as soon as it is saved",
-            read=partial(stored, _FOLLOW),
+            read=lambda: window.replay.options.follow_latest,
             write=follow_latest,
         ),
         Switch(
@@ -90,6 +91,20 @@ def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
             read=partial(stored, ASK_TOO_SHORT),
             write=partial(settings.setValue, ASK_TOO_SHORT),
         ),
+    )
+
+
+def _opengl(window: "MainWindow") -> Selection:
+    options = window.replay.options
+    return Selection(
+        name="opengl",
+        group="Replay",
+        text="MuJoCo draws with",
+        tip="Automatic takes the first of them that works",
+        choices=OPENGL_CHOICES,
+        fixed=options.opengl_fixed,
+        read=lambda: options.opengl,
+        write=options.set_opengl,
     )
 
 

@@ -65,9 +65,9 @@ def sweep(
     else:
         text, spec = read_sweep_file(target, env_module)
     # Its file may not name a module, so the user did; but its settings may come from anyone.
-    typed = with_typed_consent(EnvChoice(spec.environment)).consent
-    choice = EnvChoice(spec.environment, spec.settings.get("env_args", ""), typed)
-    consent = obtain_consent(choice, given=trust_env)
+    consent = with_typed_consent(EnvChoice(spec.environment)).consent
+    for choice in spec.env_choices():
+        consent |= obtain_consent(choice.with_consent(consent), given=trust_env)
     request = SweepRequest(
         text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
     )

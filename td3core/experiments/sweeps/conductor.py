@@ -52,8 +52,6 @@ class SweepConductor:
 
     def run(self) -> SweepState:
         """Conduct the sweep; return its state at the end."""
-        # A stop that came too late for the process before this one.
-        self._folder.take_stop()
         try:
             self._pick_up()
             while True:

@@ -210,10 +210,14 @@ class SweepFolder:
             trials = tuple(
                 TrialState(**{**each, "runs": tuple(each["runs"])}) for each in found["trials"]
             )
-            running = lock.holder(self.path) is not None
+            running = self.is_running()
             return SweepState(**{**found, "trials": trials, "running": running})
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
+
+    def is_running(self) -> bool:
+        """Return whether a living process conducts the sweep."""
+        return lock.holder(self.path) is not None
 
     def ask_to_stop(self) -> None:
         """Ask the process that conducts the sweep to save its runs and end.
@@ -221,7 +225,7 @@ class SweepFolder:
         Raises:
             RequestError: no process does, or the folder cannot be written.
         """
-        if lock.holder(self.path) is None:
+        if not self.is_running():
             raise RequestError("The sweep {name} is not running.", name=self.name)
         try:
             write_atomically(self.path / _STOP, b"")

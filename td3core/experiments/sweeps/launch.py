@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
 from td3core.experiments.sweeps.conductor import SweepConductor
@@ -78,13 +77,16 @@ def conduct(
         RequestError: it is refused; the sweep is as it was.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
-    check_env(EnvChoice(spec.environment).with_consent(request.consent))
+    # With arguments, which it may need.
+    check_env(spec.env_choices()[0].with_consent(request.consent))
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
         connect = _ray_connection(request.ray, resources) if request.ray else None
         folder.begin(request.text, spec)
         resources.enter_context(RunLock(folder.path))
+        # One that came too late for the process before this one. From now on it is for this one.
+        folder.take_stop()
         executor: Executor
         if connect is None:
             executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)

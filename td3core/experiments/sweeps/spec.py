@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, default
+from td3core.config.env_choice import EnvChoice
 from td3core.config.presets import compose
 
 OBJECTIVES = ("last_eval", "best_eval", "area")
@@ -113,6 +114,10 @@ class SweepSpec:
         """
         values = {**_OWN_PROCESS, **self.settings, **chosen, "steps": self.steps, "seed": seed}
         return compose(self.environment, self.presets, values)
+
+    def env_choices(self) -> tuple[EnvChoice, ...]:
+        """Return every environment that its runs may make: one for each value of ``env_args``."""
+        return tuple(EnvChoice(self.environment, args) for args in self.values_of("env_args"))
 
     def values_of(self, name: str) -> tuple[Any, ...]:
         """Return the values a setting can have in this sweep; of a range only its ends."""

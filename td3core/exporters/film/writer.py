@@ -22,8 +22,8 @@ ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
 """Encoders for MP4 with their options; the first one that PyAV was built with is used."""
 
 _MOST_MP4_FPS = 60
-_MOST_GIF_FPS = 50
-"""A GIF counts in hundredths of a second, and players slow down frames of less than two."""
+_MOST_GIF_FPS = 25
+"""Players may slow down a GIF's frames of less than three hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,10 @@ class FilmWriter:
 
 
 class _Palette:
-    """Reduces each frame to the 256 colours that suit it best."""
+    """Reduces each frame to the 256 colours that suit it best.
+
+    Without dithering: its pattern doubles the file's size, and rendered scenes have few colours.
+    """
 
     def __init__(self, width: int, height: int, rate: Fraction) -> None:
         graph = self._graph = av.filter.Graph()
@@ -175,7 +178,7 @@ class _Palette:
         )
         split, sink = graph.add("split"), graph.add("buffersink")
         generate = graph.add("palettegen", "stats_mode=single")
-        use = graph.add("paletteuse", "new=1:dither=bayer:bayer_scale=4")
+        use = graph.add("paletteuse", "new=1:dither=none")
         self._source.link_to(split)
         split.link_to(use, 0, 0)
         split.link_to(generate, 1, 0)

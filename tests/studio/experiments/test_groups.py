@@ -276,6 +276,32 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     assert not window.many.busy
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (1024, 700)])
+def test_the_summary_of_a_group_is_whole_in_a_small_window(
+    qtbot, window, panel, played, find, runs_dir, size: tuple[int, int]
+) -> None:
+    config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
+    window.resize(*size)
+    window.docks.open("many")
+    job = NewGroup(runs_dir=runs_dir, seeds=(0, 1, 2), config=config, tunables=tunables)
+    window.many.session.start(job)
+    for seed in range(3):
+        state = SeedState.FAILED if seed else SeedState.FINISHED
+        played.last.show(seed, state, last=-1234.5 + seed, best=-1112.5 - 9 * seed, env_steps=100)
+    label = find("group_summary")
+    qtbot.waitUntil(lambda: "failed" in label.text() and "best" in label.text())
+    qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
+    # What matters most is in the table without scrolling.
+    view = find("group_view")
+    assert not view.horizontalScrollBar().maximum()
+    assert not view.isColumnHidden(0)
+    assert not view.isColumnHidden(1)
+    assert find("group_pause_button").toolTip().endswith("Not now: its runs do not train")
+    assert find("queue_start_button").toolTip().endswith("Not now: the queue is empty")
+    assert find("train_button").toolTip().count("Not now: a group is training") == 1
+    assert not find("train_button").isEnabled()
+
+
 def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     qtbot, window, panel, played, monkeypatch, runs_dir
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.experiments.sweep_plots import VIEWS
 from studio.formatting import format_number
@@ -14,6 +14,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialStat
 from td3core.runs.directory import RunDirectory
 from td3core.system.files import make_folder
 from tests.studio.disk_guard import DiskGuard
+from tests.studio.window.test_main_job import ASKED
 from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct
 
 pytestmark = pytest.mark.slow
@@ -141,16 +142,16 @@ def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
     qtbot.waitUntil(lambda: bool(window.sweeps.table.trials), timeout=PATIENCE_MS)
     qtbot.waitUntil(lambda: find("sweep_stop_button").isEnabled(), timeout=PATIENCE_MS)
     assert not find("sweep_open_button").isEnabled()
-    asked: list[str] = []
+    asked: list[bool] = []
 
-    def answer(*args: object, **kwargs: object) -> QMessageBox.StandardButton:
-        asked.append(str(args[2]))
-        return QMessageBox.StandardButton.Yes
+    def answer(_: QWidget, *, can_leave: bool) -> str:
+        asked.append(can_leave)
+        return "stop"
 
-    monkeypatch.setattr(QMessageBox, "question", answer)
+    monkeypatch.setattr(ASKED, answer)
     with qtbot.waitSignal(window.closed, timeout=PATIENCE_MS):
         window.close()
-    assert asked == ["Stop the sweep, save its runs and close the window?"]
+    assert asked == [False]
     state = SweepFolder(tmp_path / "runs", "small").read_state()
     assert state is not None
     assert not state.running

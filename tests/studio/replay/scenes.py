@@ -1,6 +1,7 @@
 """Agents to be played, environments that misbehave, and what a player has shown."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -69,7 +70,7 @@ register("Changed-v0", obs_dim=2)
 '''
 
 
-def write_agent(path: Path, env: EnvInfo, env_steps: int = 50_000) -> Path:
+def write_agent(path: Path, env: EnvInfo, env_steps: int = 50_000, **settings: Any) -> Path:
     """Write an exported agent with small random networks."""
     config, tunables = make_settings(
         {
@@ -77,6 +78,7 @@ def write_agent(path: Path, env: EnvInfo, env_steps: int = 50_000) -> Path:
             "env_args": env.args,
             "actor_hidden": (8,),
             "critic_hidden": (8,),
+            **settings,
         }
     )
     header = Header(

@@ -3,41 +3,50 @@
 from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import av
 import numpy as np
 import pytest
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import best_columns
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED, PlayerState
-from studio.replay.renderer.protocol import Entrant
 from studio.replay.renderer_client import Picture
+from studio.replay.share.film_dialogs import ComparisonFilmDialog
 from td3core import checkpoint
 from td3core.envs.make import check_env, make_env
 from td3core.evaluation.disturbance import Variant
+from td3core.evaluation.entrants import Entrant
 from td3core.randomness import Purpose, episode_seed, generator
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
 
 PENDULUM_FPS = 30
 
 
-def rolled_out(path: Path, seed: int, sigma: float = 0.0, pushed: Collection[int] = ()) -> float:
+def rolled_out(
+    path: Path, seed: int, sigma: float = 0.0, rho: float = 0.0, pushed: Collection[int] = ()
+) -> float:
     """Play the first episode of a seed, with noise of its own."""
     found = checkpoint.load(path)
     policy, reset_seed = found.policy(), episode_seed(seed, Purpose.EVALUATION, 0)
     random = generator(reset_seed, Purpose.EXPLORATION)
     env = make_env(found.header.config.env)
     obs, _ = env.reset(seed=reset_seed)
-    total, step, over = 0.0, 0, False
+    total, step, over, noise = 0.0, 0, False, np.zeros(1, np.float32)
     while not over:
         step += 1
         action = policy(obs)
-        noise = random.standard_normal(len(action))
-        scale = 1.0 if step in pushed else sigma
-        action = np.clip(action + scale * noise, -1, 1).astype(np.float32)
+        drawn = random.standard_normal(len(action), np.float32)
+        keep = rho if step > 1 else 0.0
+        noise = np.float32(keep) * noise + np.float32(np.sqrt(1 - keep**2)) * drawn
+        added = drawn if step in pushed else sigma * noise
+        action = np.clip(action + added, -1, 1).astype(np.float32)
         obs, reward, terminated, truncated, _ = env.step(action)
         total, over = total + reward, terminated or truncated
     env.close()
@@ -78,6 +87,7 @@ def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
 def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path
 ) -> None:
+    write_agent(bundled, check_env(PENDULUM), noise_correlation=0.9)
     other = write_agent(bundled.with_name("Other.safetensors"), check_env(PENDULUM), 70_000)
     stranger = write_agent(
         bundled.with_name("Car.safetensors"), check_env("MountainCarContinuous-v0")
@@ -105,11 +115,12 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     expected = [
         rolled_out(bundled, 3),
         rolled_out(other, 3),
-        rolled_out(bundled, 3, sigma=0.1),
+        rolled_out(bundled, 3, sigma=0.1, rho=0.9),
         rolled_out(bundled, 3, pushed=first_push),
     ]
     # The two files hold the same networks.
     assert len(set(expected)) == 3
+    assert expected[2] != rolled_out(bundled, 3, sigma=0.1)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     shown = [float(tile.total.text().removeprefix("return ")) for tile in view.tiles]
@@ -148,6 +159,67 @@ def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_w
     # A single agent is as before.
     load(qtbot, player, agent)
     assert not pictures[-1].lanes
+
+
+def film_dialog(
+    qtbot: QtBot, pane: ReplayPane, agent: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> ComparisonFilmDialog:
+    """Compare an agent with its variants, push it, and choose to film that."""
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
+    with qtbot.waitSignals([pane.player.loaded, pane.player.frame_ready], timeout=WAIT_MS):
+        pane.comparison.compare(entrants)
+    qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pane.player.pushes == (61, 1), timeout=WAIT_MS)
+    action = pane.share.findChild(QAction, "share_film_action")
+    assert action is not None
+    action.trigger()
+    (dialog,) = pane.window().findChildren(ComparisonFilmDialog)
+    return dialog
+
+
+def test_the_film_of_the_comparison_is_asked_for_as_it_is_on_show(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    bundled: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pane.player.start_over(5)
+    pane.player.set_speed(2.0)
+    dialog = film_dialog(qtbot, pane, bundled, tmp_path / "a.mp4", monkeypatch)
+    found = dialog.words()
+    assert found is not None
+    assert " ".join(found[0]) == (
+        f"film --side-by-side --columns {pane.comparison.view.columns} --noise --push"
+        f" --push-at 61 --push-at 1 --out {tmp_path / 'a.mp4'} --episodes-per 1 --seed 5"
+        f" --speed 2.0 --force --json -- {bundled}"
+    )
+
+
+@pytest.mark.slow
+def test_a_film_of_the_comparison_shows_what_is_on_show(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    bundled: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = tmp_path / "comparison.mp4"
+    pane.player.set_speed(UNPACED)
+    pane.player.start_over(5)
+    dialog = film_dialog(qtbot, pane, bundled, target, monkeypatch)
+    earned = played(qtbot, pane, 5)
+    with qtbot.waitSignal(dialog.job.answered, timeout=2 * WAIT_MS) as answered:
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    told: dict[str, Any] = answered.args[0]
+    assert [each["returns"] for each in told["agents"]] == [[total] for total in earned]
+    names = [tile.title.text() for tile in pane.comparison.view.tiles]
+    assert [each["name"] for each in told["agents"]] == names
+    rows = -(-3 // pane.comparison.view.columns)
+    assert told["height"] == rows * (500 + 38) + (rows - 1) * 4
+    with av.open(str(target)) as film:
+        assert sum(1 for _ in film.decode(video=0)) == told["frames"] == 215
 
 
 def _alike(one: Picture, other: Picture) -> bool:

@@ -1,8 +1,11 @@
 """What goes wrong in the process that draws is told, and the pane goes on."""
 
 import os
+import re
 import signal
+import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -48,8 +51,6 @@ def test_an_environment_that_fails_is_told_of_in_its_own_words(
 @pytest.mark.parametrize(
     ("env", "sentence"),
     [
-        ("Mute-v0", "scripted_stage:Mute-v0 cannot render images"),
-        ("Blind-v0", "scripted_stage:Blind-v0 cannot draw itself here: no display."),
         ("Changed-v0", "the one installed here has 2 and 1."),
         ("Missing-v0", "Missing-v0"),
     ],
@@ -67,6 +68,63 @@ def test_an_environment_that_cannot_be_shown_is_refused(
     assert sentence in said.args[0]
     assert player.state is PlayerState.EMPTY
     load(qtbot, player, agent)
+
+
+@pytest.mark.parametrize(
+    ("env", "sentence"),
+    [
+        ("Mute-v0", "scripted_stage:Mute-v0 cannot render images (render mode rgb_array)."),
+        ("Blind-v0", "scripted_stage:Blind-v0 cannot draw itself here: no display."),
+    ],
+)
+def test_where_nothing_can_be_drawn_the_agent_plays_as_numbers_and_the_reason_is_shown(
+    qtbot: QtBot, pane: ReplayPane, staged: Callable[[str], Path], env: str, sentence: str
+) -> None:
+    shown: list[str] = []
+    pane.view.show_text = shown.append  # type: ignore[method-assign]
+    pictures = watched(pane.player)
+    load(qtbot, pane.player, staged(env))
+    pane.player.measure(True)
+    pane.player.step()
+    qtbot.waitUntil(lambda: pictures[-1].data is not None, timeout=WAIT_MS)
+    assert pictures[-1].image.isNull()
+    assert (pictures[-1].moment.step, pictures[-1].moment.total) == (1, 1.0)
+    assert shown[-1] == f"{sentence} The instruments show its numbers."
+    assert pane.share._actions["picture"].toolTip() == "There is no picture"
+
+
+SPY = """
+import os
+raise RuntimeError("it saw " + str(os.environ.get("MUJOCO_GL")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a choice")
+def test_the_renderer_has_the_chosen_opengl_before_it_imports_mujoco(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    agent: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    (tmp_path / "spy").mkdir()
+    (tmp_path / "spy" / "mujoco.py").write_text(SPY)
+    monkeypatch.syspath_prepend(tmp_path / "spy")
+    cheetah = Path(str(files("resources") / "agents" / "HalfCheetah-v5.safetensors"))
+    with qtbot.waitSignal(pane.player.refused, timeout=WAIT_MS) as said:
+        pane.player.load(cheetah)
+    assert re.search(r"it saw (egl|osmesa|glfw|disabled)\.", said.args[0])
+    # The window system needs nothing but a library that is almost always there.
+    load(qtbot, pane.player, agent)
+    before = pane.player.pid
+    with qtbot.waitSignals([pane.player.loaded, pane.player.frame_ready], timeout=WAIT_MS):
+        pane.options.set_opengl("glfw")
+    assert pane.player.pid != before
+    assert pane.player.path == agent
+    with qtbot.waitSignal(pane.player.refused, timeout=WAIT_MS) as said:
+        pane.player.load(cheetah)
+    assert "it saw glfw." in said.args[0] or "install libgl1" in said.args[0]
 
 
 def test_a_refusal_that_was_overtaken_does_not_stop_the_play(

@@ -27,9 +27,15 @@ def agrees(pane: ReplayPane, path: Path, words: str) -> bool:
     return (
         pane.player.agent is not None
         and pane.player.agent.path == path
-        and pane.checkpoints.chosen() == path
+        and row_of(pane, words) == (path if "earlier" not in words else "earlier best")
         and pane.caption.title.text() == f"Pendulum-v1 · {words}"
     )
+
+
+def row_of(pane: ReplayPane, words: str) -> object:
+    """Return the file of the row that is marked; what it is called if the file holds another."""
+    index = pane.checkpoints.view.currentIndex()
+    return str(index.data()).partition("  ")[0] if "earlier" in words else pane.checkpoints.chosen()
 
 
 def click(qtbot: QtBot, pane: ReplayPane) -> None:
@@ -112,10 +118,10 @@ def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loade
 def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_chosen(
     qtbot: QtBot, bundled: Path, pane: ReplayPane
 ) -> None:
-    pane.play_at_start_action.trigger()
+    pane.options.play_at_start_action.trigger()
     pane.play_at_start()
     assert pane.player.state is PlayerState.EMPTY
-    pane.play_at_start_action.trigger()
+    pane.options.play_at_start_action.trigger()
     pane.play_at_start()
     qtbot.waitUntil(lambda: agrees(pane, bundled, "step 50,000"), timeout=WAIT_MS)
     assert pane.player.state is PlayerState.PLAYING

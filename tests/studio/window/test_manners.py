@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from studio.plots.export import with_suffix
 from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
+from studio.widgets.figure_export import with_suffix
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum

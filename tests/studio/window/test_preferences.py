@@ -1,5 +1,8 @@
 """The settings of the window in one dialog, and notifications of the end of long work."""
 
+import os
+import sys
+
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSystemTrayIcon
@@ -26,7 +29,7 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
     assert stored().value("theme") == window.theme.name
     follow = window.replay.controls.follow_check
     seen = {
-        "play_at_start": window.replay.play_at_start_action.isChecked,
+        "play_at_start": window.replay.options.play_at_start_action.isChecked,
         "follow_latest": follow.isChecked,
         "notifications": lambda: stored().value("notifications", True, bool),
         "ask_too_short": lambda: stored().value("ask_too_short", True, bool),
@@ -38,6 +41,12 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
         box.click()
         assert read() != was, name
     assert stored().value("replay/follow_latest", False, bool) == follow.isChecked()
+    opengl = dialog.findChild(QComboBox, "preferences_opengl")
+    assert opengl.isEnabled() == (sys.platform == "linux" and "MUJOCO_GL" not in os.environ)
+    opengl.setCurrentIndex(opengl.findText("OSMesa"))
+    assert stored().value("replay/opengl") == "osmesa"
+    if opengl.isEnabled():
+        assert window.replay.player.variables == {"MUJOCO_GL": "osmesa"}
     shown = dialog.findChild(QLabel, "preferences_runs_dir").text().replace("\u200b", "")
     assert shown == str(tmp_path / "runs")
 

@@ -40,6 +40,27 @@ def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
     again.deleteLater()
 
 
+def test_recent_runs_and_their_agents_are_called_by_their_given_names(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    run = make_run(tmp_path / "runs", name="calm sea")
+    agent = run.path / "checkpoints" / "best.safetensors"
+    agent.parent.mkdir(exist_ok=True)
+    agent.write_bytes(b"")
+    for path in (agent, run.path):
+        window.recent.add(path)
+    window.runs.refresh()
+
+    def texts() -> list[str]:
+        return [action.text() for action in offered(window)]
+
+    qtbot.waitUntil(lambda: texts() == ["calm sea", "calm sea: best"], timeout=20_000)
+    model = window.runs.model
+    qtbot.waitUntil(lambda: model.find(run.path.absolute()).isValid(), timeout=20_000)
+    model.setData(model.find(run.path.absolute()), "rough sea")
+    qtbot.waitUntil(lambda: texts() == ["rough sea", "rough sea: best"], timeout=20_000)
+
+
 def test_the_menu_of_a_plot_is_that_of_its_export_button(window: MainWindow) -> None:
     card = window.plots.card("plot_return")
     menu = window.findChild(QToolButton, "plot_return_export").menu()

@@ -299,3 +299,51 @@ def test_a_name_in_notes_or_journal_is_only_text(
     app.main(["train", "Pendulum-v1", "--journal", str(run), *options])
     assert stranger.imported == set()
     assert "Traceback" not in capsys.readouterr().err
+
+
+SEARCHED = """
+environment = "Slide"
+steps = 60
+trials = 2
+jobs = 1
+sampler = "grid"
+[settings]
+learning_starts = 20
+eval_interval = 30
+eval_episodes = 1
+batch_size = 8
+actor_hidden = [8]
+critic_hidden = [8]
+[space.env_args]
+choices = ["", '{"helper": "others_env:Slide"}']
+"""
+
+
+@pytest.fixture
+def searched(stranger: Stranger, tmp_path: Path) -> Iterator[list[str]]:
+    """Return the command of a sweep that searches among arguments, one of which names code."""
+    stranger.write(NAME)
+    stranger.write("others_env")
+    file = tmp_path / "searched.toml"
+    file.write_text(SEARCHED)
+    yield ["sweep", str(file), f"--runs-dir={tmp_path / 'runs'}", f"--env-module={NAME}", "--json"]
+    stranger.leave("others_env")
+
+
+def test_a_sweep_refuses_the_code_that_its_search_space_names_before_its_first_trial(
+    stranger: Stranger, searched: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(searched) == 2
+    error = last_line(capsys.readouterr().out)["error"]
+    for words in ("--trust-env", str(stranger.folder / "others_env.py")):
+        assert words in error
+    assert "others_env" not in stranger.imported
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_a_sweep_trusts_the_code_that_its_search_space_names_with_the_option(
+    searched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main([*searched, "--trust-env"]) == 0
+    assert last_line(capsys.readouterr().out)["trials"]["done"] == 2

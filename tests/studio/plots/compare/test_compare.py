@@ -17,9 +17,11 @@ from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
 from td3core.analysis.wording import estimate_text
 from td3core.runs.directory import RunDirectory, training_columns
+from td3core.runs.metadata import RunLabel, write_label
 from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action
+from tests.studio.window.test_details import plain_text
 from tests.studio.window.test_main_job import click
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 
@@ -220,7 +222,7 @@ def test_the_figure_is_exported_with_its_labels(
         export = next(
             act
             for act in alone.find("compare_export_button").menu().actions()
-            if act.objectName() == f"compare_export_{kind}"
+            if act.objectName() == f"export_{kind}"
         )
         with qtbot.waitSignal(alone.comparison.session.exported, timeout=30_000):
             export.trigger()
@@ -249,6 +251,14 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
     assert any(
         item.text(3) != "10.0 [9.0, 11.0]" for item in (row(alone.find, 0), row(alone.find, 1))
     )
+    write_label(groups[0], RunLabel(name="calm sea"))
+
+    def named():
+        runs = [row(alone.find, at).child(n) for at in (0, 1) for n in range(3)]
+        return [run for run in runs if run.text(0) == "calm sea"]
+
+    qtbot.waitUntil(lambda: bool(named()), timeout=20_000)
+    assert plain_text(named()[0].toolTip(0)).startswith("calm sea\nFolder: ")
     shutil.rmtree(groups[1])
     qtbot.waitUntil(
         lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000

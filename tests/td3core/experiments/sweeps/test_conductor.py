@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from td3core.errors import RequestError
+from td3core.experiments.sweeps import launch
+from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.state import importance_of, read_sweep
+from td3core.experiments.sweeps.study import SweepStudy
 from td3core.experiments.sweeps.worker import Outcome
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
+from tests.td3core.experiments.sweeps import scripted_runs
 from tests.td3core.experiments.sweeps.scripted_runs import (
     Killed,
     ScriptedExecutor,
@@ -213,6 +218,26 @@ def test_a_time_limit_ends_the_sweep_and_a_greater_one_continues_it(runs_dir: Pa
     assert state.count("done") == 0
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more="time_limit_min = 60")
     assert state.count("done") == 4
+
+
+def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = scripted_runs.TEXT.format(trials=3, more="name = 'scripted'")
+    folder = SweepFolder(runs_dir, "scripted")
+
+    def open_study(*args: Any) -> SweepStudy:
+        folder.ask_to_stop()
+        return SweepStudy(*args)
+
+    executor = ScriptedExecutor(rising)
+    monkeypatch.setattr(launch, "LocalExecutor", lambda *_: executor)
+    monkeypatch.setattr(launch, "SweepStudy", open_study)
+    request = launch.SweepRequest(text=text, spec=parse(text, "scripted"), runs_dir=runs_dir)
+    state, failed = launch.conduct(request, Control(), lambda _: None)
+    assert not failed
+    assert executor.stopped == ["scripted_t000_s0"]
+    assert state.count("done") == 0
 
 
 def test_only_a_sweep_that_is_running_can_be_asked_to_stop(runs_dir: Path) -> None:

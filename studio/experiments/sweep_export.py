@@ -1,0 +1,59 @@
+"""Writes the plot of a sweep as a picture, or the numbers behind it as a table."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from td3core.experiments.sweeps.folder import SweepState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One entry of the legend of a picture."""
+
+    text: str
+    colour: str
+    mark: str = "●"
+    hidden: bool = False
+
+
+BEST_LEGEND = (
+    Mark(text="value of a trial", colour="curve_raw"),
+    Mark(text="best so far", colour="curve_1", mark="━"),
+)
+PARALLEL_LEGEND = (Mark(text="a trial; the stronger the line, the better", colour="curve_1"),)
+SLICE_LEGEND = (Mark(text="value of a trial", colour="curve_1"),)
+IMPORTANCE_LEGEND = (Mark(text="share of the differences in value", colour="curve_1"),)
+
+
+def write_trials(state: SweepState, path: Path) -> None:
+    """Write a row for each trial, with its value and its settings, as .csv.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("trial", "state", state.objective, "env_steps", *state.space))
+        for each in state.trials:
+            value = "" if each.value is None else each.value
+            chosen = (_cell(each.settings.get(name, "")) for name in state.space)
+            writer.writerow((each.number, each.state, value, each.env_steps, *chosen))
+
+
+def write_importance(importance: Mapping[str, float], path: Path) -> None:
+    """Write the importance of every setting as .csv.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("setting", "importance"))
+        writer.writerows(importance.items())
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value

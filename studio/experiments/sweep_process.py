@@ -1,0 +1,124 @@
+"""The sweep that this window conducts, in a process of its own."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.sweep_reader import ask_to_stop, read_spec
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.cli_process import CliProcess
+from td3core.config.consent import LocatedModule
+from td3core.experiments.sweeps.folder import SweepFolder
+from td3core.experiments.sweeps.spec import SweepSpec
+
+_ASK_AGAIN_MS = 500
+"""A process that is starting cannot be asked to stop yet."""
+
+
+class SweepProcess(QObject):
+    """Starts, continues and stops one sweep at a time.
+
+    The user is asked before code runs that the sweep's file names.
+    """
+
+    refused = Signal(str)
+    started = Signal()
+    ended = Signal()
+    """The process has ended, or there will be none."""
+
+    def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QObject) -> None:
+        super().__init__(parent)
+        self._runs_dir, self._consent = runs_dir, consent
+        self._stopping = False
+        self.name = ""
+        """The sweep that is starting or running here; empty without one."""
+        self._process = CliProcess(self)
+        self._process.refused.connect(self._on_refused)
+        self._process.not_started.connect(self._on_refused)
+        self._process.answered.connect(self._end)
+        self._read = BackgroundReader("start-sweep", self)
+        self._read.refused.connect(self._on_refused)
+        self._stop = BackgroundReader("stop-sweep", self)
+        self._stop.refused.connect(self._on_not_stopped)
+        self._again = QTimer(self, singleShot=True, interval=_ASK_AGAIN_MS)
+        self._again.timeout.connect(self._ask_to_stop)
+
+    @property
+    def busy(self) -> bool:
+        """True from the moment a sweep is to start here until it has ended."""
+        return bool(self.name)
+
+    def start(self, file: Path) -> None:
+        """Start or continue the sweep that a file describes."""
+        self._begin(file.name, [str(file)], lambda: read_spec(file))
+
+    def resume(self, name: str) -> None:
+        """Continue a sweep of the runs folder."""
+        self._begin(name, ["resume", name], SweepFolder(self._runs_dir, name).spec)
+
+    def stop(self, name: str) -> None:
+        """Ask a sweep, of this process or another one, to save its runs and stop."""
+        if self.busy and not self._process.busy:
+            # Nothing runs yet that could be stopped.
+            self._read.cancel()
+            self._end()
+            return
+        self._stopping = True
+        self._stop_name = name
+        self._ask_to_stop()
+
+    def shutdown(self) -> None:
+        """End the process and stop reading; the runs of a sweep save themselves."""
+        self._again.stop()
+        self._process.cancel()
+        self._read.stop()
+        self._stop.stop()
+        self.name = ""
+
+    def _begin(self, called: str, words: list[str], read: Callable[[], SweepSpec]) -> None:
+        if self.busy:
+            return
+        self.name = called
+        self._stopping = False
+        self._read.read(lambda _: read(), partial(self._ask, words))
+
+    def _ask(self, words: list[str], spec: SweepSpec) -> None:
+        """Start once the user has allowed all the code that the file names."""
+        self.name = spec.name
+        self._consent.obtain_all(spec.env_choices(), lambda _: self._run(words), self._on_declined)
+
+    def _run(self, words: list[str]) -> None:
+        if not self.busy:
+            return
+        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
+        self.started.emit()
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        path = module.path
+        self._on_refused(f"The sweep was not started: the code in {path} was not allowed to run.")
+
+    @Slot()
+    def _ask_to_stop(self) -> None:
+        name = self._stop_name
+        self._stop.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
+
+    @Slot(str)
+    def _on_not_stopped(self, sentence: str) -> None:
+        if self._process.busy and self._stop_name == self.name:
+            self._again.start()
+        elif self._stopping:
+            self.refused.emit(sentence)
+
+    @Slot(str)
+    def _on_refused(self, sentence: str) -> None:
+        self.refused.emit(sentence)
+        self._end()
+
+    @Slot()
+    def _end(self) -> None:
+        self.name = ""
+        self._again.stop()
+        self.ended.emit()

@@ -1,0 +1,69 @@
+"""The user's preferences for the replay, and what follows from them."""
+
+import os
+import sys
+
+from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtGui import QAction
+
+from studio.replay.player import Player
+from td3core.envs.graphics.opengl import VARIABLE, Backend
+
+_PLAY_AT_START, _FOLLOW, _OPENGL = "replay/play_at_start", "replay/follow_latest", "replay/opengl"
+OPENGL_CHOICES = (
+    ("Automatic", ""),
+    ("EGL", Backend.EGL.value),
+    ("OSMesa", Backend.OSMESA.value),
+    ("Window system", Backend.WINDOW.value),
+)
+"""What MuJoCo may draw with: text and value."""
+
+
+class ReplayOptions(QObject):
+    """Reads and writes the settings; lets the player draw with the OpenGL that is chosen."""
+
+    def __init__(self, settings: QSettings, player: Player, parent: QObject) -> None:
+        super().__init__(parent)
+        self._settings, self._player = settings, player
+        self.play_at_start_action = QAction("Play an agent at start", self)
+        self.play_at_start_action.setCheckable(True)
+        self.play_at_start_action.setChecked(bool(settings.value(_PLAY_AT_START, True, bool)))
+        self.play_at_start_action.toggled.connect(self._remember_start)
+        self._draw_with_chosen()
+
+    @property
+    def follow_latest(self) -> bool:
+        """Whether new runs are followed."""
+        return bool(self._settings.value(_FOLLOW, True, bool))
+
+    @Slot(bool)
+    def set_follow_latest(self, on: bool) -> None:
+        """Follow new runs, or not."""
+        self._settings.setValue(_FOLLOW, on)
+
+    @property
+    def opengl(self) -> str:
+        """What MuJoCo draws with; empty: the first kind that works."""
+        chosen = str(self._settings.value(_OPENGL, "", str))
+        return chosen if chosen in {value for _, value in OPENGL_CHOICES} else ""
+
+    def set_opengl(self, value: str) -> None:
+        """Draw MuJoCo's environments with another kind of OpenGL, also the one on show."""
+        self._settings.setValue(_OPENGL, value)
+        self._draw_with_chosen()
+
+    @property
+    def opengl_fixed(self) -> str:
+        """Why the kind of OpenGL cannot be chosen here; empty if it can."""
+        given = os.environ.get(VARIABLE, "")
+        if given:
+            return f"{VARIABLE} is set to {given}"
+        return "" if sys.platform == "linux" else "Only Linux has a choice"
+
+    def _draw_with_chosen(self) -> None:
+        chosen = self.opengl if not self.opengl_fixed else ""
+        self._player.set_variables({VARIABLE: chosen} if chosen else {})
+
+    @Slot(bool)
+    def _remember_start(self, on: bool) -> None:
+        self._settings.setValue(_PLAY_AT_START, on)

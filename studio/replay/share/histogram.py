@@ -1,0 +1,133 @@
+"""The histogram of the returns of an evaluation."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.theme.theme import Theme, load_theme
+from studio.widgets.figure_export import (
+    Caption,
+    choose_file,
+    large_enough,
+    make_export_button,
+    write_picture,
+)
+from td3core.errors import RequestError
+
+_MOST_BARS = 20
+_HEIGHT = 150
+_LARGEST = 10_000
+
+Returns = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+class ReturnHistogram(QWidget):
+    """Shows how often returns of which size came about; exports them like any plot."""
+
+    failed = Signal(str)
+    """Why the histogram could not be written."""
+
+    def __init__(self, title: str) -> None:
+        """Make an empty histogram; ``title`` stands above an exported picture."""
+        super().__init__()
+        self._title = title
+        self._returns: Returns = np.empty(0)
+        self.plot = pg.PlotWidget()
+        self.plot.setObjectName("evaluate_histogram")
+        self.plot.setAccessibleName("Histogram of the returns")
+        self.plot.setFixedHeight(_HEIGHT)
+        self.plot.setMouseEnabled(x=False, y=False)
+        self.plot.hideButtons()
+        self.plot.setMenuEnabled(False)
+        self.plot.setLabel("bottom", "Return")
+        self.plot.setLabel("left", "Episodes")
+        self.export_button = make_export_button(
+            "evaluate_histogram_export", "histogram", self._ask_export
+        )
+        self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.plot.customContextMenuRequested.connect(self._show_menu)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.plot)
+        layout.addWidget(self.export_button, 0, Qt.AlignmentFlag.AlignRight)
+        self._follow_theme()
+
+    def show_returns(self, returns: Returns) -> None:
+        """Draw the returns of all episodes."""
+        self._returns = returns
+        self._draw()
+
+    def export(self, path: Path) -> None:
+        """Write the histogram as .png or .svg, or every return as .csv."""
+        try:
+            if path.suffix.lower() == ".csv":
+                self._write_returns(path)
+            else:
+                self._write_picture(path)
+        except OSError as problem:
+            self.failed.emit(f"{path} cannot be written: {problem.strerror}.")
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Follow the theme of the window."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
+            self._follow_theme()
+
+    @property
+    def _theme(self) -> Theme:
+        dark = self.palette().base().color().lightnessF() < 0.5
+        return load_theme("dark" if dark else "light")
+
+    def _follow_theme(self) -> None:
+        theme = self._theme
+        self.plot.setBackground(theme.panel)
+        for side in ("bottom", "left"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(theme.border)
+            axis.setTextPen(theme.muted)
+        self._draw()
+
+    def _draw(self) -> None:
+        self.plot.clear()
+        if not len(self._returns):
+            return
+        count = int(min(_MOST_BARS, max(5, round(len(self._returns) ** 0.5) * 2)))
+        counts, edges = np.histogram(self._returns, bins=count)
+        bars = pg.BarGraphItem(
+            x0=edges[:-1], x1=edges[1:], height=counts, y0=0, brush=self._theme.curve_1, pen=None
+        )
+        self.plot.addItem(bars)
+
+    @Slot(QPoint)
+    def _show_menu(self, at: QPoint) -> None:
+        self.export_button.menu().popup(self.plot.mapToGlobal(at))
+
+    def _ask_export(self, kind: str) -> None:
+        try:
+            path = choose_file(self, "Export histogram", "returns", kind)
+        except RequestError as problem:
+            self.failed.emit(str(problem))
+            return
+        if path is not None:
+            self.export(path)
+
+    def _write_returns(self, path: Path) -> None:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("episode", "return"))
+            writer.writerows(enumerate(map(float, self._returns), start=1))
+
+    def _write_picture(self, path: Path) -> None:
+        self.plot.setMaximumHeight(_LARGEST)
+        try:
+            with large_enough(self.plot):
+                self.plot.getPlotItem().layout.activate()
+                title = f"{self._title} · {len(self._returns)} episodes"
+                write_picture(self.plot, path, Caption(title=title, legend=(), theme=self._theme))
+        finally:
+            self.plot.setFixedHeight(_HEIGHT)

@@ -1,0 +1,177 @@
+"""Writes what is drawn as a picture with a caption, and asks for the file to write."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QWidget
+
+from studio.theme.theme import Theme
+from td3core.errors import RequestError
+
+KINDS = ("png", "svg", "csv")
+
+_PRINT_SCALE = 2
+"""Pixels of a picture per pixel on screen."""
+_CAPTION = 46
+"""Height of title and legend in a picture."""
+_MARGIN = 10
+_PICTURE = QSize(640, 360)
+"""Smallest size of an exported plot, without its caption."""
+
+
+def with_suffix(path: Path, kind: str) -> Path:
+    """Append the suffix of a kind unless present; ``tau_0.005`` has none."""
+    return path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
+
+
+class LegendEntry(Protocol):
+    """One entry of the legend of a picture."""
+
+    @property
+    def text(self) -> str:
+        """What it is called."""
+
+    @property
+    def colour(self) -> str:
+        """A colour's name in the theme, or #rrggbb; empty for an entry without a mark."""
+
+    @property
+    def mark(self) -> str:
+        """The mark in that colour."""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caption:
+    """What a picture says above the plot."""
+
+    title: str
+    """Such as quantity, environment and run."""
+    legend: Sequence[LegendEntry]
+    theme: Theme
+
+
+@contextmanager
+def large_enough(view: QWidget) -> Iterator[None]:
+    """Give a small plot room for its names and numbers while its picture is written."""
+    size = view.size()
+    view.resize(size.expandedTo(_PICTURE))
+    try:
+        yield
+    finally:
+        view.resize(size)
+
+
+def write_picture(plot: QGraphicsView, path: Path, caption: Caption) -> None:
+    """Write a plot, as on screen and with a caption, as .png or .svg.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    # Qt's writers report no error for a file that cannot be written; this raises it.
+    path.touch()
+    size = plot.size() + QSize(0, _CAPTION)
+    target: QSvgGenerator | QImage
+    if path.suffix.lower() == ".svg":
+        target = drawing = QSvgGenerator()
+        drawing.setFileName(str(path))
+        drawing.setSize(size)
+        drawing.setViewBox(QRect(QPoint(), size))
+        drawing.setTitle(caption.title)
+    else:
+        target = image = QImage(size * _PRINT_SCALE, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(_PRINT_SCALE)
+    painter = QPainter(target)
+    painter.fillRect(QRect(QPoint(), size), QColor(caption.theme.panel))
+    _draw_caption(painter, caption, size.width())
+    plot.render(painter, QRectF(0, _CAPTION, plot.width(), plot.height()))
+    painter.end()
+    if isinstance(target, QImage) and not target.save(str(path)):
+        raise OSError(0, "the picture could not be written")
+
+
+def _draw_caption(painter: QPainter, caption: Caption, width: int) -> None:
+    """Draw the title, and the legend in the colours of the curves below it."""
+    theme, room = caption.theme, width - 2 * _MARGIN
+    font = QFont(painter.font())
+    font.setPixelSize(13)
+    font.setBold(True)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.text))
+    mode = Qt.TextElideMode.ElideRight
+    painter.drawText(_MARGIN, 18, QFontMetrics(font).elidedText(caption.title, mode, room))
+    font.setPixelSize(11)
+    font.setBold(False)
+    painter.setFont(font)
+    left, metrics = _MARGIN, QFontMetrics(font)
+    for entry in caption.legend:
+        if entry.hidden:
+            continue
+        mark = f"{entry.mark} " if entry.colour else ""
+        colour = entry.colour or "muted"
+        painter.setPen(QColor(colour if colour[0] == "#" else getattr(theme, colour)))
+        painter.drawText(left, 36, mark)
+        left += metrics.horizontalAdvance(mark)
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(left, 36, entry.text)
+        left += metrics.horizontalAdvance(entry.text) + 2 * _MARGIN
+
+
+def choose_file(parent: QWidget, title: str, name: str, kind: str) -> Path | None:
+    """Ask for the file to write; None if the user gives none.
+
+    Args:
+        parent: the widget that asks.
+        title: title of the dialog.
+        name: the name proposed, without a suffix.
+        kind: the suffix, without its point.
+
+    Raises:
+        RequestError: the dialog asked about another name than the one that would be overwritten.
+    """
+    path, _ = QFileDialog.getSaveFileName(parent, title, f"{name}.{kind}", f"*.{kind}")
+    if not path:
+        return None
+    chosen = with_suffix(Path(path), kind)
+    if chosen != Path(path) and chosen.exists():
+        raise RequestError("{name} exists already; nothing was written.", name=chosen.name)
+    return chosen
+
+
+def fill_export_menu(
+    menu: QMenu, export: Callable[[str], object], kinds: Sequence[str] = KINDS
+) -> None:
+    """Offer every kind of file; ``export`` is called with the kind that is chosen."""
+    for kind in kinds:
+        action = menu.addAction(f"Export {kind.upper()}…", partial(export, kind))
+        action.setObjectName(f"export_{kind}")
+
+
+def make_export_button(name: str, what: str, export: Callable[[str], object]) -> QToolButton:
+    """Return a button that offers every kind of file.
+
+    Args:
+        name: its object name.
+        what: what is exported, such as ``histogram``.
+        export: called with the kind that is chosen.
+    """
+    button = QToolButton()
+    button.setObjectName(name)
+    button.setText("Export")
+    button.setAccessibleName(f"Export {what}")
+    button.setToolTip(f"Export the {what} as PNG, SVG or CSV")
+    menu = QMenu(button)
+    fill_export_menu(menu, export)
+    button.setMenu(menu)
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    return button

@@ -1,0 +1,125 @@
+"""Which OpenGL MuJoCo draws with: chosen before MuJoCo is imported, which loads it then."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, MutableMapping
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from td3core.envs.graphics import probe as script
+from td3core.errors import Message
+
+VARIABLE = "MUJOCO_GL"
+"""The environment variable that MuJoCo reads. One that the user sets is left as it is."""
+OFF = "disabled"
+"""Its value where nothing works: MuJoCo then loads no OpenGL, and its physics still run."""
+_PROBE_S = 20.0
+
+
+class Backend(StrEnum):
+    """A kind of OpenGL, by its value of the environment variable."""
+
+    EGL = "egl"
+    OSMESA = "osmesa"
+    WINDOW = "glfw"
+
+    @property
+    def full_name(self) -> str:
+        """What to call it."""
+        names = {"egl": "EGL", "osmesa": "OSMesa", "glfw": "OpenGL for the window system"}
+        return names[self.value]
+
+
+class Finding(StrEnum):
+    """What came of trying one."""
+
+    WORKS = "works"
+    MISSING = "its library is missing"
+    FAILS = "it makes no context"
+
+
+Probe = Callable[[Backend], Finding]
+
+
+class OpenGL:
+    """Chooses for one process."""
+
+    def __init__(self, variables: MutableMapping[str, str], probe: Probe, system: str) -> None:
+        """Take what is wished.
+
+        Args:
+            variables: The environment variables.
+            probe: Tries a kind of OpenGL.
+            system: The operating system, as ``sys.platform``; only on Linux is there a choice.
+        """
+        self._variables, self._probe, self._system = variables, probe, system
+        self._wanted = variables.get(VARIABLE, "").strip().lower()
+
+    def prepare(self) -> None:
+        """Write the choice into the environment variables."""
+        if self._system == "linux":
+            chosen = self.chosen()
+            self._variables[VARIABLE] = OFF if chosen is None else chosen
+
+    def chosen(self) -> str | None:
+        """Return what is wished, else the first kind that works; None if nothing can draw."""
+        if self._wanted:
+            missing = self._named is not None and self._probe(self._named) is Finding.MISSING
+            return None if missing or self._wanted == OFF else self._wanted
+        works = (each for each in Backend if self._probe(each) is Finding.WORKS)
+        return next(works, None)
+
+    def problem(self) -> Message | None:
+        """Return why MuJoCo cannot draw, and what to install; None if it can."""
+        if self._system != "linux" or self.chosen() is not None:
+            return None
+        if self._named is not None:
+            return Message(
+                "{name} is missing; on Debian and Ubuntu, install {package}",
+                name=self._named.full_name,
+                package=_package(self._named, Finding.MISSING),
+            )
+        if self._wanted:
+            return Message("{name} is {value}", name=VARIABLE, value=OFF)
+        return Message(
+            "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {first} or {second}",
+            first=_package(Backend.EGL, self._probe(Backend.EGL)),
+            second=_package(Backend.OSMESA, self._probe(Backend.OSMESA)),
+        )
+
+    @property
+    def _named(self) -> Backend | None:
+        return Backend(self._wanted) if self._wanted in list(Backend) else None
+
+
+def _package(backend: Backend, found: Finding) -> str:
+    """Return the Debian package that is missing; Ubuntu's has the same name."""
+    if backend is Backend.OSMESA:
+        return "libosmesa6"
+    if backend is Backend.WINDOW:
+        return "libgl1"
+    return "libegl1" if found is Finding.MISSING else "libgl1-mesa-dri"
+
+
+@cache
+def probe(backend: Backend) -> Finding:
+    """Try a kind of OpenGL in a process of its own."""
+    # Isolated, and without the packages installed: it needs none, and starts sooner.
+    command = [sys.executable, "-I", "-S", str(Path(script.__file__)), backend.value]
+    try:
+        status = subprocess.run(  # noqa: S603
+            command, capture_output=True, timeout=_PROBE_S, check=False
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return Finding.FAILS
+    if status == script.MISSING:
+        return Finding.MISSING
+    return Finding.FAILS if status else Finding.WORKS
+
+
+@cache
+def opengl() -> OpenGL:
+    """Return the choice of this process; the first call takes the environment variables."""
+    return OpenGL(os.environ, probe, sys.platform)

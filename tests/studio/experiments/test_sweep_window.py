@@ -1,0 +1,232 @@
+"""What the window does about sweeps without conducting one: find, start, stop, export."""
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from studio.consent.dialog import ConsentDialog
+from studio.experiments.sweep_plots import VIEWS, SweepPlots
+from studio.tasks.cli_process import CliProcess
+from studio.theme.theme import load_theme
+from studio.window.main_window import MainWindow
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.runs.lock import RunLock
+from td3core.system.files import make_folder
+from tests.support.stranger import Stranger
+
+PATIENCE_MS = 60_000
+OURS, THEIRS = "ours_env", "theirs_env"
+SPACE = {
+    "tau": {"low": 0.001, "high": 0.1, "log": True, "whole": False},
+    "batch_size": {"choices": [32, 64]},
+}
+STATE = SweepState(
+    name="tides",
+    environment="Pendulum-v1",
+    objective="last_eval",
+    path="",
+    wanted=4,
+    steps_per_trial=100,
+    space=SPACE,
+    trials=tuple(
+        TrialState(
+            number=n,
+            state="done" if n < 3 else "running",
+            settings={"tau": 0.01 * (n + 1), "batch_size": 32 * (1 + n % 2)},
+            value=-200.0 + 10 * n if n < 3 else None,
+            env_steps=100,
+        )
+        for n in range(4)
+    ),
+)
+NAMING_CODE = f"""
+environment = "Pendulum-v1"
+steps = 60
+[settings]
+learning_starts = 20
+eval_interval = 30
+[space.env_args]
+choices = ["", '{{"a": "{OURS}:Slide"}}', '{{"a": "{THEIRS}:Slide"}}']
+"""
+SIMPLE = NAMING_CODE.split("[space", maxsplit=1)[0] + "[space.tau]\nchoices = [0.1, 0.2]"
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Let no command run; return the words of each."""
+    started: list[list[str]] = []
+
+    def run(process: CliProcess, words: list[str], _: object = None) -> None:
+        started.append(words)
+
+    monkeypatch.setattr(CliProcess, "run", run)
+    return started
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    made = Stranger(tmp_path, monkeypatch)
+    for name in (OURS, THEIRS):
+        made.write(name)
+    yield made
+    made.leave(OURS, THEIRS)
+
+
+def answer(qtbot, window: MainWindow, button: str) -> str:
+    """Answer the question about code; return the module that it is about."""
+    qtbot.waitUntil(lambda: bool(window.findChildren(ConsentDialog)), timeout=PATIENCE_MS)
+    (dialog,) = window.findChildren(ConsentDialog)
+    module = dialog.findChild(QWidget, "consent_module").text().replace("\u200b", "")
+    dialog.findChild(QWidget, f"consent_{button}_button").click()
+    qtbot.waitUntil(lambda: dialog not in window.findChildren(ConsentDialog), timeout=PATIENCE_MS)
+    return module
+
+
+def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
+    qtbot, window: MainWindow, find, tmp_path: Path, stranger: Stranger, commands: list[list[str]]
+) -> None:
+    file = tmp_path / "search.toml"
+    file.write_text(NAMING_CODE)
+    window.docks.open("sweeps")
+    window.sweeps.start(file)
+    # A second click while the question is open starts nothing more.
+    window.sweeps.start(file)
+    assert answer(qtbot, window, "allow") == OURS
+    with qtbot.waitSignal(window.sweeps.ended, timeout=PATIENCE_MS):
+        assert answer(qtbot, window, "refuse") == THEIRS
+    assert commands == []
+    assert "theirs_env.py was not allowed to run" in window.banner.text
+    assert find("sweep_open_button").isEnabled()
+    window.sweeps.start(file)
+    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
+        assert answer(qtbot, window, "allow") == THEIRS
+    assert [words[:2] for words in commands] == [["sweep", str(file)]]
+    # The command itself asks nothing: it reads what was allowed.
+    assert "--trust-env" not in commands[0]
+    assert stranger.imported == set()
+    assert not window.banner.isVisible()
+    window.sweeps.shutdown()
+
+
+@pytest.fixture
+def left_alone(runs_dir: Path) -> Iterator[SweepFolder]:
+    """Two sweeps, the second of which another process conducts, as far as its folder shows."""
+    for name in ("first", "tides"):
+        folder = SweepFolder(runs_dir, name)
+        make_folder(folder.path)
+        (folder.path / "sweep.toml").write_text("")
+        folder.write_state(STATE)
+    with RunLock(folder.path):
+        yield folder
+
+
+def test_a_sweep_left_in_the_background_is_shown_and_stopped_by_the_next_window(
+    qtbot, left_alone: SweepFolder, window: MainWindow, find: Callable[[str], QWidget]
+) -> None:
+    qtbot.waitUntil(lambda: find("sweeps_dock").isVisible(), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: find("sweep_combo").currentText() == "tides", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: find("sweep_stop_button").isEnabled(), timeout=PATIENCE_MS)
+    assert find("sweep_continue_button").toolTip().endswith("Not now: it is running")
+    find("sweep_stop_button").click()
+    qtbot.waitUntil(left_alone.take_stop, timeout=PATIENCE_MS)
+    # It was not started here, so that closing the window stops nothing and asks nothing.
+    assert not window.sweeps.busy
+
+
+def test_a_sweep_that_is_starting_is_stopped_as_soon_as_that_is_possible(
+    qtbot, window: MainWindow, runs_dir: Path, tmp_path: Path, monkeypatch, commands
+) -> None:
+    file = tmp_path / "tides.toml"
+    file.write_text(SIMPLE)
+    monkeypatch.setattr(CliProcess, "busy", property(lambda _: bool(commands)))
+    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
+        window.sweeps.start(file)
+    window.sweeps.stop()
+    folder = SweepFolder(runs_dir, "tides")
+    make_folder(folder.path)
+    with RunLock(folder.path):
+        qtbot.waitUntil(folder.take_stop, timeout=PATIENCE_MS)
+    assert not window.banner.isVisible()
+    window.sweeps.shutdown()
+
+
+def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
+    qtbot, window: MainWindow, find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands
+) -> None:
+    file = tmp_path / "tides.toml"
+    file.write_text(SIMPLE)
+    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
+        window.sweeps.start(file)
+    asked: list[list[str]] = []
+
+    def agree(box: QMessageBox) -> int:
+        asked.append([each.text() for each in box.buttons()])
+        box.defaultButton().click()
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", agree)
+    window.close()
+    assert sorted(asked[0]) == ["Keep training", "Stop and close"]
+    assert len(asked) == 1
+    assert window.isVisible()
+    assert window.sweeps.busy
+    window.sweeps.shutdown()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_view_of_a_sweep_is_exported_as_picture_and_table(
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
+) -> None:
+    plots = SweepPlots(load_theme("light"))
+    qtbot.addWidget(plots)
+    plots.resize(400, 250)
+    plots.show()
+    plots.show_view(view)
+    plots.show_importance({"tau": 0.75, "batch_size": 0.25})
+    assert not plots.drawn
+    plots.show_state(STATE)
+    assert plots.drawn
+    for kind in ("png", "svg", "csv"):
+        target = str(tmp_path / "plot")
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, name=target: (name, ""))
+        with qtbot.waitSignal(plots.exported):
+            plots.ask_export(kind)
+    picture = QImage(str(tmp_path / "plot.png"))
+    assert (picture.width(), picture.height()) == (1280, 812)
+    svg = (tmp_path / "plot.svg").read_text("utf-8")
+    assert f"<title>{view} · Pendulum-v1 · sweep tides</title>" in svg
+    with (tmp_path / "plot.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    if view == VIEWS[3]:
+        assert rows == [["setting", "importance"], ["tau", "0.75"], ["batch_size", "0.25"]]
+    else:
+        assert rows[0] == ["trial", "state", "last_eval", "env_steps", "tau", "batch_size"]
+        assert rows[2] == ["1", "done", "-190.0", "100", "0.02", "64"]
+        assert rows[4][2] == ""
+    refused = []
+    plots.export_failed.connect(refused.append)
+    plots.export(tmp_path / "no" / "such.png")
+    assert "cannot be written" in refused[0]
+
+
+def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:
+    plots = SweepPlots(load_theme("dark"))
+    qtbot.addWidget(plots)
+    plots.show()
+    menu = plots.findChild(QWidget, "sweep_export_menu")
+    plots.area.customContextMenuRequested.emit(QPoint(5, 5))
+    assert not menu.isVisible()
+    plots.show_state(STATE)
+    plots.area.customContextMenuRequested.emit(QPoint(5, 5))
+    assert [each.text() for each in menu.actions()] == [
+        "Export PNG…",
+        "Export SVG…",
+        "Export CSV…",
+    ]
+    assert menu.isVisible()
+    menu.close()
