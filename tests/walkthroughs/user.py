@@ -183,6 +183,7 @@ class User(Eyes):
         QTest.mouseClick(editor, LEFT)
         self.wait(30)
         QTest.keyClick(editor, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(editor, Qt.Key.Key_Backspace)
         QTest.keyClicks(editor, text)
         if not enter:
             return

@@ -1,7 +1,9 @@
 """The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QToolButton,
     QVBoxLayout,
+    QWidget,
 )
 
 from studio.plots.compare.session import CompareSession
@@ -22,6 +25,8 @@ from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
+_MARGIN, _GAP = 10, 6
+"""Pixels."""
 _GROUPS = (("Groups", True), ("Single runs", False))
 
 
@@ -73,28 +78,33 @@ class CompareBar(QFrame):
             button.setIconSize(QSize(14, 14))
 
     def _lay_out(self) -> None:
-        first, second = QHBoxLayout(), QHBoxLayout()
+        first = QHBoxLayout()
         first.addWidget(self._heading, 1)
         first.addWidget(self._export)
         first.addWidget(self._close)
-        second.setSpacing(6)
-        second.addWidget(self._grouped)
-        for text, control in (("x", self._axis), ("Return", self._metric)):
-            label = QLabel(text)
-            label.setProperty("role", "muted")
-            label.setBuddy(control)
-            second.addSpacing(6)
-            second.addWidget(label)
-            second.addWidget(control)
-        second.addSpacing(6)
-        second.addWidget(self._smoothing, 1)
-        second.addStretch(1)
+        what = _row(self._grouped, _muted("Return", self._metric), self._metric)
+        what.addStretch(1)
+        how = _row(_muted("x", self._axis), self._axis, self._smoothing)
+        how.setStretch(2, 1)
+        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._controls.setSpacing(_GAP)
+        for row in (what, how):
+            self._controls.addLayout(row)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 4, 6, 6)
+        layout.setContentsMargins(_MARGIN, 4, 6, 6)
         layout.setSpacing(4)
         layout.addLayout(first)
-        layout.addLayout(second)
+        layout.addLayout(self._controls)
         layout.addWidget(self._notes)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Use two lines where one would cut something off."""
+        super().resizeEvent(event)
+        rows = [self._controls.itemAt(at).minimumSize().width() for at in (0, 1)]
+        room = self.contentsRect().width() - 2 * _MARGIN - _GAP
+        narrow = sum(rows) > room
+        directions = QBoxLayout.Direction
+        self._controls.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session
@@ -143,3 +153,18 @@ class CompareBar(QFrame):
             return
         if chosen is not None:
             self._session.export(RETURN, chosen)
+
+
+def _row(*parts: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(_GAP)
+    for part in parts:
+        row.addWidget(part)
+    return row
+
+
+def _muted(text: str, control: QWidget) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "muted")
+    label.setBuddy(control)
+    return label
