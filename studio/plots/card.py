@@ -100,6 +100,9 @@ class PlotCard(QWidget):
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
+        # It has no keys of its own but Escape: Tab leads to its title and its buttons.
+        for part in (plot, plot.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         plot.setMenuEnabled(False)
         plot.hideButtons()
         for side in _AXES:

@@ -95,6 +95,8 @@ class Legend(QLabel):
             [_MORE] if count < len(parts) else []
         )
         self.setText(_GAP.join(shown))
+        links = any(entry.switch for entry in self._entries[:count])
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if links else Qt.FocusPolicy.NoFocus)
         hint = _SWITCH if any(entry.switch for entry in self._entries) else ""
         lines = [escape(self._about), _GAP.join(parts), hint]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in lines if line)}</qt>")

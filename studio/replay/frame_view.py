@@ -151,6 +151,11 @@ class FrameView(QWidget):
             self._paint_text(painter)
         else:
             self._paint_image(painter, self._image)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(self.palette().color(QPalette.ColorRole.Highlight))
+            edge = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+            painter.drawRoundedRect(edge, _RADIUS, _RADIUS)
         painter.end()
 
     def _paint_text(self, painter: QPainter) -> None:

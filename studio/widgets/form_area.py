@@ -16,6 +16,8 @@ class FormArea(QScrollArea):
         self._content, self._limits_height = content, False
         self.setWidget(content)
         self.setWidgetResizable(True)
+        # Tab leads from field to field, which scrolls.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
