@@ -27,10 +27,10 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from studio.experiments.panel import ManyRunsPanel  # noqa: E402
-from studio.replay.renderer.protocol import Entrant  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.evaluation.disturbance import Variant  # noqa: E402
+from td3core.evaluation.entrants import Entrant  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
 

@@ -76,7 +76,7 @@ class PlotCard(QWidget):
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
-        self._legend = Legend(plot.help, theme)
+        self._legend = Legend(plot.title, plot.help, theme)
         self._readout = Readout(self.plot, theme)
         self._lay_out()
         # pyqtgraph's own menu exports pictures without title, legend or name of the run.
@@ -100,7 +100,7 @@ class PlotCard(QWidget):
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
-        # It has no keys of its own but Escape: Tab leads to its title and its buttons.
+        # No key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         plot.setMenuEnabled(False)

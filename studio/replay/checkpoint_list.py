@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.checkpoint_model import CheckpointModel, Section
+from studio.replay.follower import ShownAgent
 from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
 from studio.tasks.background_reader import BackgroundReader
@@ -41,8 +42,8 @@ class CheckpointPanel(QWidget):
         super().__init__(parent)
         self._current: Path | None = None
         self._quiet = self._busy = self._outdated = False
-        self._shown: Path | None = None
-        """The agent that was marked last, which may have no row yet."""
+        self._shown: ShownAgent | None = None
+        """The agent on show, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
         """The agent whose menu was asked for, and where."""
         self._current_reader = BackgroundReader("list-agents", self)
@@ -222,13 +223,18 @@ class CheckpointPanel(QWidget):
         rows = self.view.selectionModel().selectedRows()
         return _path_of(rows[0]) if rows else None
 
+    def show_agent(self, shown: ShownAgent) -> None:
+        """Mark the row of the agent on show without announcing it as chosen, if it has one."""
+        self._shown, self._quiet = shown, True
+        self.model.show_gone(shown if shown.gone else None)
+        index = self.model.find_shown(shown)
+        if index != self.view.currentIndex() or not self.view.selectionModel().hasSelection():
+            self._mark(index)
+        self._quiet = False
+
     def select(self, path: Path) -> None:
-        """Mark the row of a checkpoint without announcing it as chosen; none if it has no row."""
-        self._shown = path
-        if path != self.chosen():
-            self._quiet = True
-            self._mark(self.model.find(path))
-            self._quiet = False
+        """Mark the row of a saved agent without announcing it as chosen, once it has one."""
+        self.show_agent(ShownAgent(path, -1, None, role="", gone=False))
 
     def _mark(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -253,11 +259,15 @@ class CheckpointPanel(QWidget):
     def _choice_kept(self) -> Iterator[None]:
         """Keep the selection while rows come and go."""
         # The agent on show may get its row only now.
-        chosen = self.chosen() or self._shown
+        chosen = self.chosen()
         # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
         self._quiet = True
         yield
-        index = self.model.find(chosen) if chosen is not None else QModelIndex()
+        index = QModelIndex()
+        if chosen is not None:
+            index = self.model.find(chosen)
+        elif self._shown is not None:
+            index = self.model.find_shown(self._shown)
         if not index.isValid() or chosen != self.chosen():
             self._mark(index)
         self._quiet = False

@@ -11,7 +11,8 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
 from studio.replay import checkpoint_rows
-from studio.replay.checkpoint_rows import Row, heading, row_of
+from studio.replay.checkpoint_rows import Row, gone_row, heading, row_of
+from studio.replay.follower import ShownAgent
 from studio.replay.header_cache import HeaderCache
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
@@ -44,6 +45,7 @@ class CheckpointModel(QAbstractListModel):
         """What is special about agents of the current run, by step."""
         self._means: dict[int, float] = {}
         """Mean returns of the current run's evaluations, by step."""
+        self._gone: Row | None = None
         self.headers = HeaderCache(self)
         self.headers.known.connect(self._on_header)
 
@@ -55,7 +57,8 @@ class CheckpointModel(QAbstractListModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let checkpoints be chosen, and headings not."""
-        if not index.isValid() or self._row(index.row()).path is None:
+        row = self._row(index.row()) if index.isValid() else None
+        if row is None or (row.path is None and not row.gone):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
@@ -74,6 +77,16 @@ class CheckpointModel(QAbstractListModel):
         """Return the row of a checkpoint, or an invalid index."""
         for number, row in enumerate(self._all()):
             if row.path == path:
+                return self.index(number)
+        return QModelIndex()
+
+    def find_shown(self, shown: ShownAgent) -> QModelIndex:
+        """Return the row of the agent on show, or an invalid index."""
+        if not shown.gone:
+            return self.find(shown.path)
+        start = self._start(Section.CURRENT)
+        for number, row in enumerate(self._sections[Section.CURRENT], start):
+            if row.env_steps == shown.env_steps:
                 return self.index(number)
         return QModelIndex()
 
@@ -165,6 +178,21 @@ class CheckpointModel(QAbstractListModel):
         renewed = [replace(row, mean_return=self._means.get(row.env_steps)) for row in rows]
         self._merge(Section.CURRENT, renewed)
 
+    def show_gone(self, shown: ShownAgent | None) -> None:
+        """Give the agent on show a row of its own if its file holds it no more; None: no longer."""
+        gone = gone_row(shown) if shown is not None else None
+        if gone != self._gone:
+            self._gone = gone
+            rows = self._sections[Section.CURRENT]
+            self._merge(Section.CURRENT, [row for row in rows if not row.gone])
+
+    def _with_gone(self, rows: list[Row]) -> list[Row]:
+        """Add the agent that is on show but no longer saved, unless another file holds it."""
+        gone, rows = self._gone, [row for row in rows if not row.gone]
+        if gone is None or not rows or any(row.env_steps == gone.env_steps for row in rows):
+            return rows
+        return sorted([*rows, gone], key=lambda row: row.order)
+
     @Slot(Path)
     def _on_header(self, path: Path) -> None:
         index = self.find(path)
@@ -189,6 +217,8 @@ class CheckpointModel(QAbstractListModel):
     def _merge(self, section: Section, wanted: list[Row]) -> None:
         """Let a section have these rows, which are in order; those it has already stay chosen."""
         start, rows = self._start(section), self._sections[section]
+        if section is Section.CURRENT:
+            wanted = self._with_gone(wanted)
         kept = {row.key for row in wanted}
         gone = [at for at, row in enumerate(rows) if row.key not in kept]
         for first, last in reversed(_spans(gone)):

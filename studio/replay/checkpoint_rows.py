@@ -9,11 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
 from studio.formatting import format_count, format_return, format_size, short_steps
+from studio.replay.follower import ShownAgent
 from studio.widgets.labels import plain_tip
 from td3core.checkpoint import Header
 
 _HEADING, _STEP, _NAMED = -1, 0, 1
 _NAMES = ("best", "last")
+_GONE = "On show, but no longer saved: its file holds another agent now, or was deleted"
 
 LookUp = Callable[[Path], Header | str | None]
 """Returns a file's header, why it cannot be read, or None while it is being read."""
@@ -30,6 +32,8 @@ class Row:
     env_steps: int = -1
     """Of a step checkpoint; -1 for others."""
     mean_return: float | None = None
+    gone: bool = False
+    """Of an agent on show whose file holds another one by now, or none; it has no path."""
 
     @property
     def key(self) -> tuple[tuple[int, int, str], Path | None]:
@@ -58,6 +62,18 @@ def bundled_row(path: Path) -> Row:
     return Row(order=(_NAMED, 0, path.stem), text="", path=path)
 
 
+def gone_row(shown: ShownAgent) -> Row:
+    """Make the row of an agent on show whose file holds it no more, next to that file's."""
+    row = row_of(shown.path, {})
+    text = _spaced(shown.role, short_steps(shown.env_steps), format_return(shown.mean_return))
+    return Row(
+        order=(row.order[0], row.order[1], f"{shown.path.stem} {shown.env_steps}"),
+        text=text,
+        env_steps=shown.env_steps,
+        gone=True,
+    )
+
+
 def heading(title: str, run_bytes: int = 0) -> Row:
     """Make a heading, perhaps with what the run takes on disk."""
     size = f"  ·  {format_size(run_bytes)} on disk" if run_bytes else ""
@@ -65,9 +81,11 @@ def heading(title: str, run_bytes: int = 0) -> Row:
 
 
 def heading_data(row: Row, role: int) -> Any:
-    """Return what a heading has for one of Qt's roles."""
+    """Return what a row without a file has for one of Qt's roles."""
     if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
         return row.text
+    if row.gone:
+        return plain_tip(_GONE) if role == Qt.ItemDataRole.ToolTipRole else None
     if role == Qt.ItemDataRole.ForegroundRole:
         return _muted()
     if role == Qt.ItemDataRole.FontRole:

@@ -20,6 +20,18 @@ class Load(Protocol):
         """Load the agent at this path."""
 
 
+class ShownAgent(NamedTuple):
+    """The agent on show: what list, timeline and caption all show."""
+
+    path: Path
+    env_steps: int
+    mean_return: float | None
+    role: str
+    """What it is to its run: ``newest``, ``best``, ``earlier best``, ``deleted`` or nothing."""
+    gone: bool
+    """Whether its file has been overwritten or deleted since it was loaded."""
+
+
 class _Newest(NamedTuple):
     """The agent that a run saved last."""
 
@@ -35,7 +47,7 @@ class Follower(QObject):
     """
 
     changed = Signal()
-    """:attr:`role` may be another one."""
+    """:attr:`shown` may be another one."""
 
     def __init__(self, player: Player, load: Load, visible: Callable[[], bool]) -> None:
         """Follow with ``player``; nothing is loaded unless ``visible`` returns True."""
@@ -44,6 +56,8 @@ class Follower(QObject):
         self._run: Path | None = None
         self._newest: _Newest | None = None
         self._replaced: Path | None = None
+        self._deleted: Path | None = None
+        self._listed: frozenset[Path] = frozenset()
         self._enabled = self._fresh = self._behind = self._growing = False
         player.loaded.connect(self._on_loaded)
 
@@ -58,13 +72,21 @@ class Follower(QObject):
         return self._growing
 
     @property
-    def role(self) -> str:
-        """What the agent on show is to its run: ``newest``, ``best``, ``replaced`` or nothing."""
+    def shown(self) -> ShownAgent | None:
+        """The agent on show."""
         agent = self._player.agent
         if agent is None:
-            return ""
+            return None
+        gone = agent.path in (self._replaced, self._deleted)
+        return ShownAgent(
+            agent.path, agent.env_steps, agent.mean_return, self._role_of(agent), gone
+        )
+
+    def _role_of(self, agent: Loaded) -> str:
         if agent.path == self._replaced:
             return f"earlier {agent.path.stem}"
+        if agent.path == self._deleted:
+            return "deleted"
         if self._shows_newest(agent):
             return "newest"
         return agent.path.stem if agent.path.stem in ("best", "last") else ""
@@ -88,6 +110,9 @@ class Follower(QObject):
         agent = self._player.agent
         if agent is not None and stamps.get(agent.path, (0, 0))[0] > agent.changed_ns:
             self._note_replaced(agent)
+        if agent is not None and agent.path in self._listed and agent.path not in stamps:
+            self._deleted = agent.path
+        self._listed = frozenset(stamps)
         self.changed.emit()
 
     def note_saved(self, path: Path, env_steps: int) -> None:
@@ -157,7 +182,7 @@ class Follower(QObject):
         return agent.path.parent == newest.path.parent and agent.env_steps == newest.env_steps
 
     def _on_loaded(self, loaded: Loaded) -> None:
-        self._replaced, self._behind = None, False
+        self._replaced, self._deleted, self._behind = None, None, False
         newest = self._newest
         if (
             newest is not None

@@ -148,6 +148,8 @@ class ReplayPane(QWidget):
             self._player, self.checkpoints.model, self.timeline, self._give_consent, self
         )
         self.share = ShareButton(self._player, self._consent, self)
+        self.share.tasks.columns = lambda: self.comparison.view.columns
+        self.share.tasks.names = lambda: self.comparison.names or [self.caption.title.text()]
         self.controls.add_tool(self.share)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
@@ -260,7 +262,9 @@ class ReplayPane(QWidget):
 
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
-        if path != self._player.path or not waiting:
+        shown = self._follower.shown
+        # The path may hold another agent than the one on show.
+        if path != self._player.path or not waiting or (shown is not None and shown.gone):
             self.load(path)
         self._player.play()
 
@@ -313,19 +317,22 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
-        self.checkpoints.select(loaded.path)
-        self.timeline.show_agent(loaded.path)
-        self._source.note_shown(loaded.path)
         if loaded.no_picture:
             self.view.show_text(f"{loaded.no_picture} {_NUMBERS}")
         self.show_message("")
 
     @Slot()
     def _show_agent(self) -> None:
-        """Name the agent on show, and what it is to its run."""
-        agent = self._player.agent
-        if agent is not None:
-            self.caption.show_agent(agent, self._follower.role)
+        """Name the agent on show, and what it is to its run; mark it in list and timeline."""
+        agent, shown = self._player.agent, self._follower.shown
+        if agent is None or shown is None:
+            return
+        self.caption.show_agent(agent, shown.role)
+        # The user may have chosen another one, which is marked already.
+        if self._player.state is not PlayerState.LOADING:
+            self.checkpoints.show_agent(shown)
+            self.timeline.show_agent(shown)
+            self._source.note_shown(shown)
 
     @Slot()
     def _show_state(self) -> None:

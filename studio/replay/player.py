@@ -12,6 +12,7 @@ from studio.replay.renderer import protocol
 from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.evaluation.entrants import Entrant
 
 log = logging.getLogger(__name__)
 
@@ -59,15 +60,17 @@ class Player(QObject):
     crashed = Signal(str)
     silent = Signal(str)
     """The renderer does not answer; it may again. The sentence is empty once it does."""
-    captured = Signal(object)
-    """Carries the picture that :meth:`capture` asked for, a ``QImage``."""
+    captured = Signal(object, object)
+    """Carries the ``QImage`` that :meth:`capture` asked for, and its ``Frame``."""
     state_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
-        self._entrants: tuple[protocol.Entrant, ...] = ()
+        self._entrants: tuple[Entrant, ...] = ()
+        self.pushes: tuple[int, ...] = ()
+        """Steps at which agents of the comparison are pushed, once the user has pushed them."""
         self._agent: protocol.Loaded | None = None
         self._consent = NO_CONSENT
         self._seed = 0
@@ -83,7 +86,7 @@ class Player(QObject):
         self._variables: Mapping[str, str] = {}
         self._cause = ""
         self._watchdog = Watchdog(self)
-        self._watchdog.silent.connect(self._on_silent)
+        self._watchdog.silent.connect(lambda why: self.silent.emit(f"{why} {_TRAINING_CONTINUES}"))
         self._watchdog.answering.connect(lambda: self.silent.emit(""))
 
     @property
@@ -102,7 +105,7 @@ class Player(QObject):
         return self._agent
 
     @property
-    def entrants(self) -> tuple[protocol.Entrant, ...]:
+    def entrants(self) -> tuple[Entrant, ...]:
         """The agents that are compared, or being loaded for that; empty for one alone."""
         return self._entrants
 
@@ -130,13 +133,13 @@ class Player(QObject):
         """Load another agent, now or at the end of the current episode; playing continues."""
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
 
-    def compare(self, entrants: Sequence[protocol.Entrant]) -> None:
+    def compare(self, entrants: Sequence[Entrant]) -> None:
         """Load several agents of one environment, which play the same episodes in step."""
         chosen = tuple(each._replace(path=each.path.absolute()) for each in entrants)
         self._load(chosen[0].path, chosen)
 
     def _load(
-        self, path: Path, entrants: tuple[protocol.Entrant, ...], *, at_episode_end: bool = False
+        self, path: Path, entrants: tuple[Entrant, ...], *, at_episode_end: bool = False
     ) -> None:
         deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
@@ -333,13 +336,9 @@ class Player(QObject):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
                 self._show(picture)
-            case protocol.Steps():
-                self.steps_measured.emit(reply)
-            case protocol.Swept():
-                self.swept.emit(reply)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
                 self._path, self._agent = reply.path, reply
-                self._entrants = tuple(lane.entrant for lane in reply.lanes)
+                self._entrants, self.pushes = tuple(lane.entrant for lane in reply.lanes), ()
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
@@ -348,11 +347,22 @@ class Player(QObject):
                 self.refused.emit(reply.message)
                 if reply.needs is not None:
                     self.code_refused.emit(reply.needs)
-            case protocol.Captured():
-                self.captured.emit(image_of(reply))
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
                 self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."
+            case _:
+                self._on_answer(reply)
+
+    def _on_answer(self, reply: object) -> None:
+        match reply:
+            case protocol.Steps():
+                self.steps_measured.emit(reply)
+            case protocol.Swept():
+                self.swept.emit(reply)
+            case protocol.Pushed(steps=steps):
+                self.pushes = steps
+            case protocol.Captured():
+                self.captured.emit(image_of(reply), reply.frame)
 
     def _show(self, picture: Picture) -> None:
         if picture.take != self._take:
@@ -369,15 +379,10 @@ class Player(QObject):
         self._watchdog.watch(None)
         client, self._client = self._client, None
         client.close()
-        cause, self._cause = self._cause, ""
-        self._fail(cause or f"The renderer stopped ({client.ending}).")
-
-    @Slot(str)
-    def _on_silent(self, problem: str) -> None:
-        self.silent.emit(f"{problem} {_TRAINING_CONTINUES}")
+        self._fail(self._cause or f"The renderer stopped ({client.ending}).")
 
     def _fail(self, message: str) -> None:
-        self._playing = False
+        self._playing, self._cause = False, ""
         self._set_state(PlayerState.CRASHED)
         self.crashed.emit(f"{message} {_TRAINING_CONTINUES}")
 

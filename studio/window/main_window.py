@@ -177,7 +177,7 @@ class MainWindow(QMainWindow):
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
-            announced.connect(self.start.hide)
+            announced.connect(self.start.dismiss)
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
@@ -210,6 +210,7 @@ class MainWindow(QMainWindow):
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.share.tasks.instruments = self.panels.get(InstrumentPanel)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)

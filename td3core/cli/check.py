@@ -1,5 +1,6 @@
 """The command that checks an environment."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,7 +52,7 @@ def _as_dict(report: "CheckReport") -> dict[str, Any]:
     info = report.env
     return {
         "env": info.env_id,
-        "env_args": info.choice.kwargs,
+        "env_args": json.loads(info.args or "{}"),
         "obs_dim": info.obs_dim,
         "act_dim": info.act_dim,
         "max_episode_steps": info.max_episode_steps,

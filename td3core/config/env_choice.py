@@ -14,6 +14,10 @@ from td3core.errors import Message, RequestError, brief, message_of
 RESERVED = ("id", "render_mode", "disable_env_checker")
 """Arguments of ``gymnasium.make`` that the studio sets itself."""
 
+REPEAT = "action_repeat"
+"""An argument that the studio handles, for any environment: how often each action is taken."""
+MOST_REPEATS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class EnvChoice:
@@ -38,8 +42,14 @@ class EnvChoice:
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The arguments as Python values."""
-        return parse_args(self.args)
+        """The arguments of the environment as Python values."""
+        return {name: value for name, value in parse_args(self.args).items() if name != REPEAT}
+
+    @property
+    def action_repeat(self) -> int:
+        """How many times each action is taken."""
+        repeat: int = parse_args(self.args).get(REPEAT, 1)
+        return repeat
 
 
 def canonical_args(text: str) -> str:
@@ -80,6 +90,12 @@ def parse_args(text: str) -> dict[str, Any]:
     for name in RESERVED:
         if name in found:
             raise _refusal(text, Message("{name} is set by the studio", name=name))
+    repeat = found.get(REPEAT, 1)
+    if type(repeat) is not int or not 1 <= repeat <= MOST_REPEATS:
+        reason = Message(
+            "{name} is not a whole number from 1 to {most}", name=REPEAT, most=MOST_REPEATS
+        )
+        raise _refusal(text, reason)
     return found
 
 

@@ -25,7 +25,8 @@ class RunConfig:
         label="Environment arguments",
         help="Arguments passed to the environment, as a JSON object. For instance"
         ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
-        ' {"max_episode_steps": 500}. Empty for none.',
+        ' {"max_episode_steps": 500}. {"action_repeat": 2} takes each action twice. Empty for'
+        " none.",
     )
     env_check: bool = setting(
         True,

@@ -1,4 +1,4 @@
-"""The uniform view of an environment that TD3 acts on."""
+"""The uniform view of an environment that TD3 acts on, and repeating each action in it."""
 
 import logging
 from typing import Any
@@ -56,6 +56,31 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         # Rounding may exceed a bound by one unit in the last place; some environments assert it.
         bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
         return bounded
+
+
+class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
+    """Takes each action several times, until the episode ends, and sums the rewards.
+
+    An agent then decides less often, which makes long episodes shorter for it (frame skip; Mnih et
+    al., 2015). One step of the wrapper is one frame of a film, so the frame rate is divided.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], times: int) -> None:
+        super().__init__(env)
+        self._times = times
+        rate = env.metadata.get("render_fps")
+        if isinstance(rate, int | float):
+            self.metadata = {**env.metadata, "render_fps": rate / times}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
+        """Take ``action`` repeatedly; all but the reward are those of the last time."""
+        total = 0.0
+        for _ in range(self._times):
+            obs, reward, terminated, truncated, info = self.env.step(action)
+            total += float(reward)
+            if terminated or truncated:
+                break
+        return obs, total, bool(terminated), bool(truncated), info
 
 
 def close_quietly(env: gym.Env[Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import math
 import re
 from typing import Any
 
@@ -13,7 +14,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import simulators, trust
-from td3core.envs.agent_view import AgentView, close_quietly
+from td3core.envs.agent_view import ActionRepeat, AgentView, close_quietly
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error, require_rendering
@@ -58,7 +59,7 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     except RequestError:
         close_quietly(env)
         raise
-    return AgentView(env)
+    return AgentView(env if choice.action_repeat == 1 else ActionRepeat(env, choice.action_repeat))
 
 
 def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
@@ -148,6 +149,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
     assert isinstance(space, Box)
     assert isinstance(obs_space, Box)
     spec = env.spec
+    limit = spec.max_episode_steps if spec else None
     return EnvInfo(
         env_id=spec.id if spec and ":" not in choice.env_id else choice.env_id,
         args=choice.args,
@@ -156,7 +158,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
         act_dim=int(np.prod(space.shape)),
         action_low=tuple(float(v) for v in space.low.ravel()),
         action_high=tuple(float(v) for v in space.high.ravel()),
-        max_episode_steps=spec.max_episode_steps if spec else None,
+        max_episode_steps=math.ceil(limit / choice.action_repeat) if limit else limit,
         reward_threshold=spec.reward_threshold if spec else None,
     )
 

@@ -1,7 +1,9 @@
 """Off-screen rendering: choosing a back-end, and checking what was rendered."""
 
 import os
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,15 @@ def _may_use_mujoco(env_id: str) -> bool:
     known = find_known(env_id)
     # What an environment of the user imports is known only when it is too late.
     return MUJOCO in known.needs if known is not None else is_importable(MUJOCO)
+
+
+def draw(env: gym.Env[Any, Any]) -> Any:
+    """Return what an environment renders, also while other environments of MuJoCo are drawn."""
+    viewer: Any = getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
+    if hasattr(viewer, "make_context_current"):
+        # The last one made is current otherwise.
+        viewer.make_context_current()
+    return env.render()
 
 
 def rgb_frame(rendered: object, env_id: str) -> NDArray[np.uint8]:

@@ -1,6 +1,6 @@
-"""Puts the final agent of a run among the bundled ones, with 100 evaluation episodes.
+"""Puts the last or best agent of a run among the bundled ones, with 100 evaluation episodes.
 
-    .venv/bin/python tests/benchmarks/bundle.py RUN --command "td3-studio train ENV --seed 0"
+    .venv/bin/python tests/benchmarks/bundle.py RUN [--best] --command "td3-studio train ENV"
     .venv/bin/python tests/benchmarks/bundle.py RUN --snapshots 10000 50000
     .venv/bin/python tests/benchmarks/bundle.py --table
 
@@ -25,8 +25,9 @@ SEED, EPISODES = 1000, 100
 _HEAD = """# Bundled agents
 
 Trained with this project's own commands, without live changes; actor and critics only
-(`td3-studio export`). Each agent is the last one of its run. The evaluation is 100 noise-free
-episodes with seed 1000, which neither the run nor the choice of the checkpoint used:
+(`td3-studio export`). Each agent is the last one of its run unless it is called best: then it had
+the highest mean of ten evaluation episodes. The evaluation of the table is 100 noise-free episodes
+with seed 1000, which neither the run nor the choice of the checkpoint used:
 `td3-studio eval FILE --episodes 100 --seed 1000`. The JSON file of the same name holds command,
 versions, machine, evaluation curve and all 100 returns. A folder holds earlier agents of the same
 run. `tests/benchmarks/bundle.py` makes this page.
@@ -62,21 +63,22 @@ def curve(run: Path) -> list[list[float]]:
     return [[int(row["env_steps"]), round(float(row["mean"]), 2)] for row in rows]
 
 
-def bundle(run: Path, command: str) -> None:
-    """Export the last agent of a run, and write its record."""
+def bundle(run: Path, command: str, which: str) -> None:
+    """Export the ``last`` or ``best`` agent of a run, and write its record."""
     from td3core.checkpoint import read_header
     from td3core.exporters.weights import export
     from td3core.runs.directory import RunDirectory
     from td3core.runs.listing import summarise
 
     opened = RunDirectory.open(run)
-    name, last = opened.config.env, run / "checkpoints" / "last.safetensors"
+    name, source = opened.config.env, run / "checkpoints" / f"{which}.safetensors"
     target = AGENTS / f"{name}.safetensors"
-    export(last, target)
-    header, about, result = read_header(last), summarise(opened), evaluate(target)
+    export(source, target)
+    header, about, result = read_header(source), summarise(opened), evaluate(target)
     packages = ("torch", "numpy", "gymnasium", "numba", "scipy")
     record = {
         "command": command,
+        "checkpoint": which,
         "env_steps": header.counters.env_steps,
         "wall_s": round(about.wall_s),
         "machine": f"{processor()}, one thread of two cores, other work running",
@@ -113,7 +115,10 @@ def table() -> str:
         record = json.loads(path.read_text("utf-8"))
         found, minutes = record["evaluation"], record["wall_s"] / 60
         returns = f"{found['mean']:.1f} ± {found['std']:.1f} ({min(found['returns']):.1f})"
-        length = f"{record['env_steps']:,} | {minutes:.0f} min"
+        best = (
+            f" (best of {record['curve'][-1][0]:,})" if record.get("checkpoint") == "best" else ""
+        )
+        length = f"{record['env_steps']:,}{best} | {minutes:.0f} min"
         lines.append(f"| `{path.stem}` | {returns} | {length} | `{record['command']}` |")
     return _HEAD + "\n".join(lines) + "\n"
 
@@ -123,13 +128,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, nargs="?")
     parser.add_argument("--command", help="what trained the run")
+    parser.add_argument("--best", action="store_true", help="the best agent instead of the last")
     parser.add_argument("--snapshots", type=int, nargs="+", help="add the agents of these steps")
     parser.add_argument("--table", action="store_true", help="only write the page anew")
     chosen = parser.parse_args()
     if chosen.snapshots:
         add_snapshots(chosen.run.absolute(), chosen.snapshots)
     elif not chosen.table:
-        bundle(chosen.run.absolute(), chosen.command)
+        which = "best" if chosen.best else "last"
+        bundle(chosen.run.absolute(), chosen.command, which)
     (AGENTS / "README.md").write_text(table(), "utf-8")
 
 

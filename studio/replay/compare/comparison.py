@@ -11,9 +11,10 @@ from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import CompareView
 from studio.replay.player import Player
-from studio.replay.renderer.protocol import Entrant, Loaded
+from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.replay.timeline.strip import Timeline
+from td3core.evaluation.entrants import Entrant
 
 _TIP = "Play two to four agents side by side"
 _NO_AGENT = "Choose an agent first"
@@ -65,6 +66,11 @@ class Comparison(QObject):
     def active(self) -> bool:
         """True if several agents are on show, or being loaded."""
         return bool(self._player.entrants)
+
+    @property
+    def names(self) -> list[str]:
+        """What the agents on show are called; empty for one alone."""
+        return [tile.title.text() for tile in self.view.tiles] if self.on_show else []
 
     @property
     def can_push(self) -> bool:

@@ -18,14 +18,13 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.checkpoint_model import CheckpointModel
-from studio.replay.renderer.protocol import Entrant
 from studio.replay.timeline.points import TimelinePoint
 from studio.widgets.controls import describe, make_label, make_row
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
 from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
+from td3core.evaluation.entrants import FEWEST, MOST, Entrant
 
-FEWEST, MOST = 2, 4
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
 _BOXES = (
     "QListView::indicator:unchecked { width: 12px; height: 12px; border-radius: 3px;"
@@ -54,7 +53,7 @@ class CompareDialog(QDialog):
     """Lists the agents of one environment; emits those that are ticked."""
 
     chosen = Signal(object)
-    """Carries a list of :class:`~studio.replay.renderer.protocol.Entrant`."""
+    """Carries a list of :class:`~td3core.evaluation.entrants.Entrant`."""
 
     def __init__(
         self,

@@ -5,11 +5,10 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from studio.replay.caption import ending_label, ending_text
 from studio.replay.frame_view import FrameView
-from studio.replay.renderer.protocol import Lane
 from studio.replay.renderer_client import LanePicture
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
-from td3core.evaluation.disturbance import Variant
+from td3core.evaluation.entrants import Lane
 
 _SMALLEST = QSize(80, 60)
 
@@ -56,27 +55,3 @@ class Tile(QWidget):
         self.total.setText(f"return {picture.moment.total:.1f}")
         self.ending.setText(ending_text(picture.moment))
         self.ending.setVisible(picture.moment.over)
-
-
-def lane_texts(lanes: tuple[Lane, ...]) -> list[str]:
-    """Return what to call each agent; their run only where they belong to several."""
-    runs = [_run_of(lane) for lane in lanes]
-    several = len(set(runs)) > 1
-    return [_text(lane, run if several else "") for lane, run in zip(lanes, runs, strict=True)]
-
-
-def _run_of(lane: Lane) -> str:
-    path = lane.entrant.path
-    return path.parent.parent.name if path.parent.name == "checkpoints" else path.stem
-
-
-def _text(lane: Lane, run: str) -> str:
-    stem = lane.entrant.path.stem
-    role = f"{stem}, " if stem in ("best", "last") else ""
-    name = f"{role}step {lane.env_steps:,}"
-    match lane.entrant.variant:
-        case Variant.NOISE:
-            name += f" · noise σ {lane.noise:g}"
-        case Variant.PUSH:
-            name += " · pushed"
-    return f"{name} · {run}" if run else name

@@ -4,12 +4,13 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
-from studio.replay.compare.tile import Tile, lane_texts
+from studio.replay.compare.tile import Tile
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel
 from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
+from td3core.evaluation.entrants import names_of
 
 _GAP = 6
 _SETTLED_MS = 100
@@ -59,6 +60,11 @@ class CompareView(QWidget):
         layout.addLayout(heading)
         layout.addLayout(self._grid, 1)
 
+    @property
+    def columns(self) -> int:
+        """How many pictures stand in a row."""
+        return self._columns
+
     def show_agents(self, loaded: Loaded) -> None:
         """Show a tile for each agent."""
         while len(self.tiles) > len(loaded.lanes):
@@ -68,9 +74,7 @@ class CompareView(QWidget):
         while len(self.tiles) < len(loaded.lanes):
             self.tiles.append(Tile(len(self.tiles) + 1))
             self.tile_added.emit(self.tiles[-1].view)
-        for tile, lane, text in zip(
-            self.tiles, loaded.lanes, lane_texts(loaded.lanes), strict=True
-        ):
+        for tile, lane, text in zip(self.tiles, loaded.lanes, names_of(loaded.lanes), strict=True):
             tile.show_lane(lane, text)
             if loaded.no_picture:
                 tile.view.show_text(loaded.no_picture)

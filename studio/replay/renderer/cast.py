@@ -14,6 +14,7 @@ from td3core.arrays import Floats
 from td3core.config.consent import Consent
 from td3core.errors import RequestError
 from td3core.evaluation.disturbance import Pushes, Variant, acting
+from td3core.evaluation.entrants import Entrant, Lane
 from td3core.evaluation.rollout import RolloutStep
 from td3core.inference.critic import Critic
 
@@ -27,7 +28,7 @@ class Cast:
         Raises:
             RequestError: one is not a valid checkpoint, or of another environment than the first.
         """
-        self.entrants = load.entrants or (protocol.Entrant(load.path),)
+        self.entrants = load.entrants or (Entrant(load.path),)
         self._agents = [LoadedAgent(entrant.path, consent) for entrant in self.entrants]
         for agent in self._agents:
             _require_same_environment(agent, self.first)
@@ -68,10 +69,12 @@ class Cast:
             made.pop_all()
         return JointEpisode(episodes)
 
-    def push(self, step: int) -> None:
-        """Push the agents that are pushed at all, from this step on."""
-        if self._pushes is not None:
-            self._pushes.add(step)
+    def push(self, step: int) -> tuple[int, ...]:
+        """Push the agents that are pushed at all, from this step on; return all such steps."""
+        if self._pushes is None:
+            return ()
+        self._pushes.add(step)
+        return tuple(self._pushes.starts)
 
     def loaded(
         self, load: protocol.Load, episode: "Episode | JointEpisode", no_picture: str
@@ -196,9 +199,9 @@ def _require_same_environment(agent: LoadedAgent, first: LoadedAgent) -> None:
         )
 
 
-def _lane(entrant: protocol.Entrant, agent: LoadedAgent) -> protocol.Lane:
+def _lane(entrant: Entrant, agent: LoadedAgent) -> Lane:
     noisy = entrant.variant is Variant.NOISE
-    return protocol.Lane(
+    return Lane(
         entrant=entrant,
         env_steps=agent.header.counters.env_steps,
         mean_return=agent.header.evaluation.mean if agent.header.evaluation else None,

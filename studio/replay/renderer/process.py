@@ -178,7 +178,8 @@ class Renderer:
             case protocol.Restart(seed=seed):
                 self._seed, self._rewinding = seed, self._cast is not None
             case protocol.Push() if self._cast and self._episode:
-                self._cast.push(self._episode.moment.step + 1)
+                steps = self._cast.push(self._episode.moment.step + 1)
+                self._send(protocol.Pushed(steps))
 
     def _adjust(
         self, command: protocol.Speed | protocol.Rate | protocol.Fit | protocol.Loop
@@ -357,8 +358,7 @@ class Renderer:
             case protocol.MoveCamera() if episode is not None and not self._no_picture:
                 episode.move_camera(command)
             case protocol.Capture() if episode is not None:
-                picture, _ = self._shown(episode)
-                self._out.send_capture(picture)
+                self._out.send_capture(*self._shown(episode))
                 return
         if episode is not None:
             episode.redraw()

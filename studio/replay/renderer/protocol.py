@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
-from td3core.evaluation.disturbance import Variant
+from td3core.evaluation.entrants import Entrant, Lane
 from td3core.evaluation.rollout import RolloutStep
-
-
-class Entrant(NamedTuple):
-    """An agent in a comparison, and how it acts there."""
-
-    path: Path
-    variant: Variant = Variant.PLAIN
 
 
 class Load(NamedTuple):
@@ -237,17 +230,6 @@ class Block(NamedTuple):
     name: str
 
 
-class Lane(NamedTuple):
-    """One of the agents that are compared."""
-
-    entrant: Entrant
-    env_steps: int
-    mean_return: float | None
-    """Of the evaluation stored in the checkpoint, if there is one."""
-    noise: float = 0.0
-    """The exploration noise that it acts with."""
-
-
 class Loaded(NamedTuple):
     """An agent is loaded; its first picture follows."""
 
@@ -292,12 +274,20 @@ class Frame(NamedTuple):
     """Where each of the compared agents is; their pictures stand next to each other."""
 
 
+class Pushed(NamedTuple):
+    """The agents that are pushed at all are pushed at these steps, counted from 1."""
+
+    steps: tuple[int, ...]
+
+
 class Captured(NamedTuple):
     """The picture that was asked for: ``height`` rows of ``width`` RGB pixels."""
 
     width: int
     height: int
     pixels: bytes
+    frame: Frame
+    """Its numbers."""
 
 
 class Refused(NamedTuple):
@@ -316,4 +306,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Captured | Steps | Swept | Refused | Crashed
+Reply = Block | Loaded | Frame | Captured | Pushed | Steps | Swept | Refused | Crashed

@@ -1,5 +1,6 @@
 """The dialogs that film an agent, and a run from its first checkpoint to its last."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidge
 
 from studio.formatting import format_count
 from studio.replay.share.task_dialog import TaskDialog
+from studio.widgets.number_box import WholeNumberBox
+from td3core.evaluation.disturbance import Variant
+from td3core.evaluation.entrants import Entrant
 from td3core.exporters.film.files import partial_path
 
 _LARGEST_SEED = 2**31 - 1
@@ -29,6 +33,14 @@ class _FilmDialog(TaskDialog):
         self.open_button.setEnabled(False)
         self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
         self.open_button.clicked.connect(self._open)
+        self.add_folder_button()
+
+    def add_speed(self, speed: float) -> WholeNumberBox:
+        """Add a field for how many times as fast the film plays."""
+        tip = "In percent of the environment's own speed"
+        low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
+        now = min(max(round(100 * speed), low), high)
+        return self.add_number("Speed in %", low, high, now, tip)
 
     def ask_target(self) -> Path | None:
         """Ask where to write."""
@@ -40,13 +52,14 @@ class _FilmDialog(TaskDialog):
             path = path.with_name(f"{path.name}{'.gif' if 'gif' in kind else '.mp4'}")
         self._file, self._target = str(path), path
         self.open_button.setEnabled(False)
+        self.show_no_file()
         return path
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
         length = f"{found['duration_s']:.1f} s, {format_count(found['frames'])} frames"
         size = f"{found['width']}×{found['height']}"
-        self.job.show_status(f"{self._target.name}: {length}, {size} pixels.")
+        self.show_written(self._target, f"{length}, {size} pixels")
         self.open_button.setEnabled(True)
 
     @Slot()
@@ -60,14 +73,12 @@ class AgentFilmDialog(_FilmDialog):
     def __init__(self, agent: Path, seed: int, speed: float, parent: QWidget) -> None:
         about = f"Films {agent.name} without exploration noise, in the background."
         super().__init__("film", "Record film", about, f"{agent.stem}.mp4", parent)
-        self._agent, self._speed = agent, min(max(speed, _SLOWEST), _FASTEST)
+        self._agent = agent
         tip = "Episodes one after another"
         self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
         tip = "The first episode is the one that the replay shows first"
         self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
-        tip = "In percent of the environment's own speed"
-        low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
-        self.speed = self.add_number("Speed in %", low, high, round(100 * self._speed), tip)
+        self.speed = self.add_speed(speed)
         tip = "Return, values, actions and observations below the picture"
         self.instruments = self.add_choice("With instruments", tip)
 
@@ -83,6 +94,55 @@ class AgentFilmDialog(_FilmDialog):
         ]
         words = ["replay", *options, "--force", "--json", "--", str(self._agent)]
         return words, partial_path(target)
+
+
+class ComparisonFilmDialog(_FilmDialog):
+    """Films the agents of the comparison, as it shows them."""
+
+    def __init__(
+        self,
+        entrants: Sequence[Entrant],
+        seed: int,
+        speed: float,
+        pushes: Sequence[int],
+        columns: int,
+        parent: QWidget,
+    ) -> None:
+        """Film agents.
+
+        Args:
+            entrants: The agents, variants of the first one last.
+            seed: The seed of the episodes.
+            speed: How many times as fast the film plays.
+            pushes: Steps at which one is pushed; empty for the usual one.
+            columns: Pictures in a row.
+            parent: The window.
+        """
+        about = f"Films {len(entrants)} agents side by side, in the background."
+        super().__init__("compare_film", "Record film", about, "comparison.mp4", parent)
+        self._entrants, self._pushes, self._columns = entrants, pushes, columns
+        tip = "Episodes one after another"
+        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
+        tip = "All agents begin with the same state"
+        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        self.speed = self.add_speed(speed)
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        target = self.ask_target()
+        if target is None:
+            return None
+        variants = {each.variant for each in self._entrants}
+        agents = [str(each.path) for each in self._entrants if each.variant is Variant.PLAIN]
+        options = [
+            *("--side-by-side", "--columns", str(self._columns)),
+            *(("--noise",) if Variant.NOISE in variants else ()),
+            *(("--push",) if Variant.PUSH in variants else ()),
+            *(word for step in self._pushes for word in ("--push-at", str(step))),
+            *("--out", str(target), "--episodes-per", str(self.episodes.entered())),
+            *("--seed", str(self.seed.entered()), "--speed", str(self.speed.entered() / 100)),
+        ]
+        return ["film", *options, "--force", "--json", "--", *agents], partial_path(target)
 
 
 class GrowthFilmDialog(_FilmDialog):

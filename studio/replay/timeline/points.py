@@ -25,6 +25,8 @@ class TimelinePoint:
     path: Path
     mean_return: float | None = None
     marks: frozenset[Mark] = frozenset()
+    role: str = ""
+    """Of an agent on show that is no longer saved, such as ``earlier best``."""
     others: frozenset[Path] = frozenset()
     """Files that hold the same agent."""
 
@@ -34,6 +36,7 @@ class TimelinePoint:
         parts = [f"Step {format_count(self.env_steps)}"]
         if self.mean_return is not None:
             parts.append(f"return {format_return(self.mean_return)}")
+        parts += [self.role] if self.role else []
         parts += [mark.value for mark in Mark if mark in self.marks]
         return ", ".join(parts)
 

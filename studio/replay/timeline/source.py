@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.follower import ShownAgent
 from studio.replay.timeline.points import SavedFile, TimelinePoint, points_of
 from td3core.checkpoint import SUFFIX, Header
 
@@ -21,7 +22,7 @@ class TimelineSource(QObject):
     def __init__(self, model: CheckpointModel, parent: QObject) -> None:
         super().__init__(parent)
         self._model = model
-        self._shown: Path | None = None
+        self._shown: ShownAgent | None = None
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
@@ -29,9 +30,9 @@ class TimelineSource(QObject):
         for announced in (model.rowsInserted, model.rowsRemoved, model.dataChanged):
             announced.connect(self._soon.start)
 
-    def note_shown(self, path: Path) -> None:
+    def note_shown(self, shown: ShownAgent) -> None:
         """Take the agent on show; a bundled one may have a history of its own."""
-        self._shown = path
+        self._shown = shown
         self._soon.start()
 
     @Slot()
@@ -42,8 +43,9 @@ class TimelineSource(QObject):
         """Return the points to show now."""
         found = self._model.current_files()
         if found is None:
-            return _bundled_points(self._shown) if self._shown else []
-        return points_of(filter(None, map(self._known, found)), self._model.marks)
+            return _bundled_points(self._shown.path) if self._shown else []
+        points = points_of(filter(None, map(self._known, found)), self._model.marks)
+        return points if self._shown is None else _with_gone(points, self._shown)
 
     def _known(self, file: SavedFile) -> SavedFile | None:
         """Return a file with its step; None while that is not known."""
@@ -54,6 +56,19 @@ class TimelineSource(QObject):
             return None
         mean = header.evaluation.mean if header.evaluation else None
         return SavedFile(path=file.path, env_steps=header.counters.env_steps, mean_return=mean)
+
+
+def _with_gone(points: list[TimelinePoint], shown: ShownAgent) -> list[TimelinePoint]:
+    """Add the agent on show if it is no longer saved, unless another file holds it."""
+    if not shown.gone or any(point.env_steps == shown.env_steps for point in points):
+        return points
+    gone = TimelinePoint(
+        env_steps=shown.env_steps,
+        path=shown.path,
+        mean_return=shown.mean_return,
+        role=shown.role,
+    )
+    return sorted([*points, gone], key=lambda point: point.env_steps)
 
 
 @cache

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip, QWidget
 
 from studio.formatting import short_steps
+from studio.replay.follower import ShownAgent
 from studio.replay.timeline.points import Mark, TimelinePoint
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
@@ -45,6 +46,8 @@ class Timeline(QAbstractSlider):
         super().__init__(parent)
         self._points: Sequence[TimelinePoint] = ()
         self._shown: Path | None = None
+        self._gone_step: int | None = None
+        """Step of the agent on show, if its file holds another one by now, or none."""
         self._theme: Theme | None = None
         self._showing = False
         self.setOrientation(Qt.Orientation.Horizontal)
@@ -79,6 +82,8 @@ class Timeline(QAbstractSlider):
     @property
     def current(self) -> TimelinePoint | None:
         """The agent on show, if it is one of these."""
+        if self._gone_step is not None:
+            return next((p for p in self._points if p.env_steps == self._gone_step), None)
         return next((p for p in self._points if self._shown and p.holds(self._shown)), None)
 
     def show_points(self, points: Sequence[TimelinePoint]) -> None:
@@ -87,10 +92,11 @@ class Timeline(QAbstractSlider):
             self._points = points
             self._update_value()
 
-    def show_agent(self, path: Path | None) -> None:
+    def show_agent(self, shown: ShownAgent) -> None:
         """Mark the agent on show."""
-        if path != self._shown:
-            self._shown = path
+        gone_step = shown.env_steps if shown.gone else None
+        if (shown.path, gone_step) != (self._shown, self._gone_step):
+            self._shown, self._gone_step = shown.path, gone_step
             self._update_value()
 
     def _update_value(self) -> None:
@@ -119,8 +125,8 @@ class Timeline(QAbstractSlider):
             self._choose(self._points[index])
 
     def _choose(self, point: TimelinePoint) -> None:
-        if self._shown is None or not point.holds(self._shown):
-            self._shown = point.path
+        if point is not self.current:
+            self._shown, self._gone_step = point.path, None
             self._update_value()
             self.chosen.emit(point.path)
 

@@ -1,18 +1,18 @@
-"""The command that films the checkpoints of a run one after another."""
+"""The command that films the checkpoints of a run one after another, or agents side by side."""
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
+from td3core.cli.film import options
 from td3core.cli.film.progress import FilmReporter
+from td3core.cli.film.side_by_side import entrants_of, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_run, runs_folder
 from td3core.cli.terminal import Answer, console, print_result
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -21,40 +21,45 @@ _LEAST_SIZE, _MOST_SIZE = 160, 7680
 
 
 def film(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN", help="A run (all its checkpoints), or several checkpoints in order."
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", help="The MP4 or GIF file to write.")],
-    episodes: Annotated[
-        int, typer.Option("--episodes-per", min=1, help="Episodes of each checkpoint.")
-    ] = 1,
+    sources: options.Sources,
+    out: options.Out,
+    episodes: options.EpisodesPer = 1,
     seed: Seed = 0,
-    most_s: Annotated[
-        float | None,
-        typer.Option(
-            "--max-seconds-per",
-            metavar="S",
-            min=0.1,
-            help="Seconds of film for each checkpoint at most. Default: whole episodes.",
-        ),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="WxH", help="Size of the film, such as 1280x720."),
-    ] = None,
+    most_s: options.MostSeconds = None,
+    size: options.Size = None,
+    side_by_side: options.SideBySide = False,
+    noise: options.Noise = False,
+    push: options.Push = False,
+    push_at: options.PushAt = None,
+    columns: options.Columns = 0,
+    speed: options.Speed = 1.0,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
-    """Film how an agent grew: an episode of each checkpoint of a run, in order."""
+    """Film how an agent grew, checkpoint by checkpoint, or agents side by side."""
     from td3core.checkpoint import load
     from td3core.exporters.film.growth import FilmSettings, record_growth
+    from td3core.exporters.film.side_by_side import ComparisonSettings
 
+    _require_one_kind(
+        side_by_side=side_by_side,
+        growth={"--size": size, "--max-seconds-per": most_s},
+        together={"--noise": noise, "--push": push, "--push-at": push_at, "--columns": columns},
+        speed=speed,
+    )
     out = film_file(out, overwrite=force)
+    if side_by_side:
+        return film_side_by_side(
+            entrants_of(sources, runs_dir, noise=noise, push=push or bool(push_at)),
+            out,
+            ComparisonSettings(
+                episodes=episodes, seed=seed, speed=speed, columns=columns, pushes=push_at or ()
+            ),
+            trust_env=trust_env,
+            as_json=as_json,
+        )
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)
@@ -81,6 +86,22 @@ def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":
                 "{path} is a folder; give one run, or several checkpoints.", path=str(source)
             )
     return scenes_of_files([source.absolute() for source in sources])
+
+
+def _require_one_kind(
+    *, side_by_side: bool, growth: dict[str, object], together: dict[str, object], speed: float
+) -> None:
+    """Refuse options of the other kind of film.
+
+    Raises:
+        RequestError: one is given.
+    """
+    if not side_by_side and speed != 1.0:
+        together |= {"--speed": speed}
+    for option, value in (growth if side_by_side else together).items():
+        if value:
+            only = "cannot be used with" if side_by_side else "needs"
+            raise RequestError("{option} {only} --side-by-side.", option=option, only=Message(only))
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

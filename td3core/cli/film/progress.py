@@ -46,7 +46,10 @@ class FilmReporter(BarReporter):
             return
         self._due = self._now() + _INTERVAL_S
         share = (progress.scene + self._share_of_scene(progress)) / progress.scenes
-        text = f"checkpoint {progress.scene + 1} of {progress.scenes}, {progress.frames:,} frames"
+        what = "checkpoint", progress.scene + 1, progress.scenes
+        if progress.scenes == 1:
+            what = "episode", progress.episode + 1, self._episodes
+        text = f"{what[0]} {what[1]} of {what[2]}, {progress.frames:,} frames"
         if self._console.is_terminal:
             self._bar.update(self._task, description=text, completed=share)
         else:

@@ -1,19 +1,21 @@
 """The frames of one noise-free episode, rendered one at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
+from td3core.envs.rendering import DEFAULT_FPS, draw, rgb_frame
 from td3core.errors import RunError, reason_of
 from td3core.evaluation.rollout import RolloutStep, rollout
-from td3core.inference.policy import Policy
+
+Act = Callable[[Floats], Floats]
 
 
 class Shot(NamedTuple):
@@ -27,8 +29,10 @@ class Shot(NamedTuple):
 class EpisodeFrames:
     """An episode that renders each step when it is asked for."""
 
-    def __init__(self, env: AgentView, choice: EnvChoice, policy: Policy, seed: int) -> None:
-        self._env, self._choice, self._policy, self._seed = env, choice, policy, seed
+    def __init__(self, env: AgentView, choice: EnvChoice, policy: Act, seed: int) -> None:
+        self._env, self._choice, self._seed = env, choice, seed
+        self.policy = policy
+        """Maps observations (obs_dim,) to actions (act_dim,); asked for before the first step."""
 
     @property
     def fps(self) -> float:
@@ -38,18 +42,18 @@ class EpisodeFrames:
 
     def __iter__(self) -> Iterator[Shot]:
         """Yield every step of the episode, with the picture after it."""
-        steps = rollout(self._env, self._policy, self._seed)
+        steps = rollout(self._env, self.policy, self._seed)
         while True:
             with blaming(self._choice):
                 step = next(steps, None)
                 if step is None:
                     return
-                picture = rgb_frame(self._env.render(), self._choice.env_id)
+                picture = rgb_frame(draw(self._env), self._choice.env_id)
             yield Shot(step, picture)
 
 
 @contextmanager
-def episode_frames(choice: EnvChoice, policy: Policy, seed: int) -> Iterator[EpisodeFrames]:
+def episode_frames(choice: EnvChoice, policy: Act, seed: int) -> Iterator[EpisodeFrames]:
     """Make a fresh environment, and close it at the end.
 
     Args:

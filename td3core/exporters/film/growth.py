@@ -16,7 +16,7 @@ from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory
 from td3core.system.regular_files import exists
 
-_HOLD_S = 0.5
+HOLD_S = 0.5
 """How long the last frame of a checkpoint stays, so that its return can be read."""
 
 
@@ -114,7 +114,7 @@ def scenes_of_files(paths: Sequence[Path]) -> list[Scene]:
     """
     headers = [read_header(path) for path in paths]
     for path, header in zip(paths, headers, strict=True):
-        _require_same_environment(header, headers[0], path)
+        require_same_environment(header, headers[0], path)
     return [
         Scene(path=path, env_steps=header.counters.env_steps, best=path.stem == "best")
         for path, header in zip(paths, headers, strict=True)
@@ -171,7 +171,7 @@ class _Recorder:
                     raise
                 continue  # Deleted meanwhile in favour of a newer one.
             self._first = self._first or agent.header
-            _require_same_environment(agent.header, self._first, scene.path)
+            require_same_environment(agent.header, self._first, scene.path)
             yield self._record_scene(number, scene, agent)
 
     def _record_scene(self, number: int, scene: Scene, agent: Checkpoint) -> SceneResult:
@@ -221,7 +221,7 @@ class _Recorder:
             if room is not None and step.step >= room:
                 break
         if frame is not None:
-            for _ in range(round(_HOLD_S * self.writer.fps * self.writer.stride)):
+            for _ in range(round(HOLD_S * self.writer.fps * self.writer.stride)):
                 self.writer.write(frame)
         return step
 
@@ -236,7 +236,12 @@ def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings
     )
 
 
-def _require_same_environment(header: Header, first: Header, path: Path) -> None:
+def require_same_environment(header: Header, first: Header, path: Path) -> None:
+    """Refuse an agent of another environment than the first.
+
+    Raises:
+        RequestError: it is one.
+    """
     ours, theirs = header.config.choice, first.config.choice
     if ours != theirs:
         raise RequestError(

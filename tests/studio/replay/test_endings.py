@@ -108,7 +108,7 @@ def drive():
     ours.send(protocol.Quit())
 from studio.replay.renderer.frame_ring import RingReader
 threading.Thread(target=drive).start()
-main(theirs, "td3_imports_", new_signs())
+main(theirs, "td3_imports_", new_signs(), {})
 RingReader("td3_imports_").sweep()
 print(sorted(name for name in sys.modules if name.split(".")[0] in ("torch", "PySide6")))
 """

@@ -27,9 +27,15 @@ def agrees(pane: ReplayPane, path: Path, words: str) -> bool:
     return (
         pane.player.agent is not None
         and pane.player.agent.path == path
-        and pane.checkpoints.chosen() == path
+        and row_of(pane, words) == (path if "earlier" not in words else "earlier best")
         and pane.caption.title.text() == f"Pendulum-v1 · {words}"
     )
+
+
+def row_of(pane: ReplayPane, words: str) -> object:
+    """Return the file of the row that is marked; what it is called if the file holds another."""
+    index = pane.checkpoints.view.currentIndex()
+    return str(index.data()).partition("  ")[0] if "earlier" in words else pane.checkpoints.chosen()
 
 
 def click(qtbot: QtBot, pane: ReplayPane) -> None:

@@ -28,7 +28,7 @@ def test_nor_does_the_renderer(
 ) -> None:
     hostile = HostileFolder(tmp_path)
     monkeypatch.chdir(hostile.path)
-    client = RendererClient()
+    client = RendererClient({})
     client.reader.start()
     client.send(protocol.Quit())
     # It has imported all it needs by then; closing would not wait for that.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -21,6 +22,7 @@ from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.events import Ended, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_table
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish, make_agent, make_header, refusal, write_checkpoint
 from tests.td3core.helpers import run as play
@@ -51,6 +53,7 @@ gym.register("Hills-v0", Hills)
 """
 
 HIGH = '{"height": 7.0, "width": 4}'
+THRICE = '{"action_repeat": 3}'
 
 
 @pytest.fixture
@@ -134,7 +137,38 @@ def test_the_time_limit_is_an_argument_too() -> None:
     assert check_env(EnvChoice("Pendulum-v1", '{"max_episode_steps": 50}')).max_episode_steps == 50
 
 
+def test_an_action_can_be_repeated_in_any_environment() -> None:
+    once, thrice = make_env("Pendulum-v1"), make_env(EnvChoice("Pendulum-v1", THRICE))
+    once.reset(seed=5)
+    thrice.reset(seed=5)
+    for _ in range(66):
+        action = thrice.action_space.sample() / 2
+        parts = [once.step(action) for _ in range(3)]
+        obs, reward, terminated, truncated, _ = thrice.step(action)
+        np.testing.assert_array_equal(obs, parts[-1][0])
+        assert reward == pytest.approx(sum(part[1] for part in parts))
+        assert not terminated
+        assert not truncated
+    # Two of 200 steps are left.
+    *_, truncated, _ = thrice.step(action)
+    assert truncated
+    assert check_env(EnvChoice("Pendulum-v1", THRICE)).max_episode_steps == 67
+    assert thrice.metadata["render_fps"] == once.metadata["render_fps"] / 3
+    once.close()
+    thrice.close()
+
+
+def test_a_run_with_repeated_actions_is_evaluated_and_continued_with_them(runs_dir: Path) -> None:
+    ended = finish(runs_dir, "Pendulum-v1", env_args=THRICE, steps=150, learning_starts=20)
+    run = RunDirectory.open(ended.run)
+    assert [int(row["length"]) for row in read_table(run.path / "episodes.csv")] == [67, 67]
+    assert checkpoint.read_header(run.last).env.choice.action_repeat == 3
+
+
 REFUSED = {
+    "no repeats": ('{"action_repeat": 0}', "action_repeat is not a whole number from 1 to 100"),
+    "half a repeat": ('{"action_repeat": 1.5}', "action_repeat is not a whole number"),
+    "a true repeat": ('{"action_repeat": true}', "action_repeat is not a whole number"),
     "torn": ('{"height": ', "at character"),
     "a list": ("[1, 2]", "it is a list"),
     "a number": ("5", "it is a number"),

@@ -100,9 +100,9 @@ def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
     assert shown["complete"]
 
 
-def test_no_frame_is_kept_however_long_the_film(
-    ten: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many frames were held at each one written."""
     held: set[int] = set()
     most: list[int] = []
     write = FilmWriter.write
@@ -115,10 +115,62 @@ def test_no_frame_is_kept_however_long_the_film(
         most.append(len(held))
 
     monkeypatch.setattr(FilmWriter, "write", counting)
+    return most
+
+
+def test_no_frame_is_kept_however_long_the_film(ten: Path, tmp_path: Path, held: list[int]) -> None:
     settings = FilmSettings(most_s=1.0, size=(160, 160))
     record_growth(scenes_of_run(RunDirectory.open(ten))[:3], tmp_path / "a.mp4", settings)
-    assert len(most) == 3 * 45
-    assert max(most) <= 2
+    assert len(held) == 3 * 45
+    assert max(held) <= 2
+
+
+@pytest.mark.slow
+def test_agents_side_by_side_play_the_same_episodes_as_an_evaluation_each_in_its_place(
+    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], held: list[int]
+) -> None:
+    run, target = RunDirectory.open(ten), tmp_path / "both.mp4"
+    first, second = run.step_checkpoint(20), run.step_checkpoint(200)
+    words = ("--side-by-side", "--push-at", "11", "--columns", "2", "--seed", "7")
+    more = ("--speed", "2", "--out", str(target))
+    told = film_of(capsys, str(first), str(second), *words, *more)
+    shown = told["agents"]
+    assert [each["name"] for each in shown] == ["step 20", "step 200", "step 20 · pushed"]
+    for agent, each in zip((first, second), shown, strict=False):
+        assert app.main(["eval", str(agent), "--episodes", "1", "--seed", "7", "--json"]) == 0
+        assert each["returns"] == json.loads(capsys.readouterr().out)["returns"]
+    assert shown[2]["returns"] != shown[0]["returns"]
+    frames, duration, _ = decode(target)
+    # 200 steps at 30 a second and half a second to read the returns, twice as fast.
+    assert len(frames) == told["frames"] == 230
+    assert duration == pytest.approx(230 / 60, abs=0.001)
+    strip = 38
+    assert frames[0].shape == (2 * (500 + strip) + 4, 2 * 500 + 4, 3)
+    step = frames[4].astype(int)
+    one, pushed = step[:500, :500], step[504 + strip : 1004 + strip, :500]
+    assert np.abs(one - pushed).mean() < 1
+    step = frames[30].astype(int)
+    one, pushed = step[:500, :500], step[504 + strip : 1004 + strip, :500]
+    assert np.abs(one - pushed).mean() > 1
+    assert max(held) <= 2
+    assert [path.name for path in tmp_path.iterdir()] == ["both.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--side-by-side",), "--side-by-side shows 2 to 4 agents, not 1."),
+        (("--noise",), "--noise needs --side-by-side."),
+        (("--side-by-side", "--size", "320x240"), "--size cannot be used with --side-by-side."),
+    ],
+)
+def test_options_of_the_other_kind_of_film_are_refused(
+    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: Any, sentence: str
+) -> None:
+    out = ("--out", str(tmp_path / "a.mp4"), "--json")
+    assert app.main(["film", str(ten), *words, *out]) == 2
+    assert json.loads(capsys.readouterr().out)["error"] == sentence
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -1,0 +1,88 @@
+"""The film of several agents side by side, as the command ``film`` makes it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from td3core.cli.agents import environment_of
+from td3core.cli.consent import obtain_consent
+from td3core.cli.film.progress import FilmReporter
+from td3core.cli.paths import find_checkpoint
+from td3core.cli.terminal import Answer, console, print_result
+from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from td3core.evaluation.entrants import Entrant
+    from td3core.exporters.film.side_by_side import ComparisonFilm, ComparisonSettings
+
+
+def film_side_by_side(
+    entrants: "Sequence[Entrant]",
+    out: Path,
+    settings: "ComparisonSettings",
+    *,
+    trust_env: bool,
+    as_json: bool,
+) -> Answer:
+    """Film agents that play in step; return the answer of the command."""
+    from td3core.checkpoint import load
+    from td3core.exporters.film.side_by_side import record_side_by_side
+
+    first = load(entrants[0].path)
+    consent = obtain_consent(first.header.config.choice, given=trust_env)
+    reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
+    with environment_of(first, entrants[0].path, consent, draws=True), reporter:
+        film = record_side_by_side(entrants, out, settings, consent, reporter)
+    info = film.info
+    if not as_json:
+        length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
+        print_result(f"film of {len(film.lanes)} agents, {length}, written to {out}")
+    return Answer(result=_result(film, out))
+
+
+def entrants_of(
+    sources: Sequence[Path], runs_dir: Path | None, *, noise: bool, push: bool
+) -> "list[Entrant]":
+    """Return the agents that are named, and the variants of the first one.
+
+    Raises:
+        RequestError: one is not there, or they are too few or too many.
+    """
+    from td3core.evaluation.disturbance import Variant
+    from td3core.evaluation.entrants import FEWEST, MOST, Entrant
+
+    found = [Entrant(find_checkpoint(source, runs_dir)) for source in sources]
+    for wanted, variant in ((noise, Variant.NOISE), (push, Variant.PUSH)):
+        if wanted:
+            found.append(Entrant(found[0].path, variant))
+    if not FEWEST <= len(found) <= MOST:
+        raise RequestError(
+            "--side-by-side shows {least} to {most} agents, not {count}.",
+            least=FEWEST,
+            most=MOST,
+            count=len(found),
+        )
+    return found
+
+
+def _result(film: "ComparisonFilm", out: Path) -> dict[str, object]:
+    info = film.info
+    return {
+        "film": str(out),
+        "frames": info.frames,
+        "fps": info.fps,
+        "duration_s": info.duration_s,
+        "width": info.width,
+        "height": info.height,
+        "agents": [
+            {
+                "checkpoint": str(each.lane.entrant.path),
+                "variant": each.lane.entrant.variant.value,
+                "env_steps": each.lane.env_steps,
+                "name": each.name,
+                "returns": each.returns,
+                "lengths": each.lengths,
+            }
+            for each in film.lanes
+        ],
+    }
