@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_number
+from studio.help.shortcuts import ShortcutsDialog
 from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from td3core.protocol import events
@@ -290,6 +291,46 @@ def test_the_selection_follows_the_theme(qtbot, window, runs_dir) -> None:
 )
 def test_thousands_are_grouped_in_every_number(value: float, text: str) -> None:
     assert format_number(value) == text
+
+
+def test_the_controls_of_a_comparison_are_whole_in_a_small_window(
+    qtbot, window, find, runs_dir
+) -> None:
+    window.resize(1024, 700)
+    runs = [make_run(runs_dir, seed=seed).path for seed in range(2)]
+    with qtbot.waitSignal(window.comparison.session.opened, timeout=WAIT_MS):
+        window.comparison.session.compare(runs)
+    QApplication.processEvents()
+    for name in ("group", "x", "metric"):
+        combo = find(f"compare_{name}_combo")
+        text = combo.fontMetrics().horizontalAdvance(combo.currentText())
+        # The frame and the arrow take 30 pixels.
+        assert combo.width() >= text + 30, name
+    heading = find("compare_heading")
+    assert heading.shown == heading.text()
+
+
+def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    axis = window.plots.card("plot_return").plot.getAxis("left")
+    assert axis.labelText == "return per episode"
+    window.docks.open("runs")
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: axis.labelText.endswith("…"), timeout=5_000)
+    assert axis.label.boundingRect().width() <= axis.height() + 12
+    # A small plot has no names, whatever its size.
+    assert not window.plots.card("plot_q").plot.getAxis("left").label.isVisible()
+    window.docks.close("runs")
+    window.resize(1280, 900)
+    qtbot.waitUntil(lambda: axis.labelText == "return per episode", timeout=5_000)
+
+
+def test_a_second_click_on_the_list_of_shortcuts_opens_no_second_one(window) -> None:
+    for _ in range(2):
+        window.toolbar.action("keys").trigger()
+    (dialog,) = window.findChildren(ShortcutsDialog)
+    assert dialog.isVisible()
+    dialog.close()
 
 
 # Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
