@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-_SIZE = (460, 560)
+_SIZE = (560, 620)
 _ELSEWHERE = (
     (
         "In the plots",
@@ -25,6 +25,17 @@ _ELSEWHERE = (
             ("Click on a title", "Show this plot large"),
             ("Click in a legend", "Hide or show a curve"),
             ("Esc", "Show all plots again"),
+        ),
+    ),
+    (
+        "In the replay",
+        (
+            ("Space", "Play or pause"),
+            (", and .", "One step back, one step forward"),
+            ("Left, Right", "On the timeline: the agent before and after this one"),
+            ("Drag, wheel", "Turn and zoom the camera, where there is one"),
+            ("P", "In a comparison: push the agent"),
+            ("Esc", "Leave the comparison, the large replay or the full screen"),
         ),
     ),
     (
@@ -63,6 +74,7 @@ class ShortcutsDialog(QDialog):
         self.table.setColumnCount(2)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setRootIsDecorated(False)
+        self.table.setWordWrap(True)
         for heading, rows in (("Everywhere", tuple(keys)), *_ELSEWHERE):
             group = QTreeWidgetItem(self.table, [heading])
             group.setFirstColumnSpanned(True)

@@ -76,7 +76,7 @@ class PlotCard(QWidget):
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
-        self._legend = Legend(plot.help, theme)
+        self._legend = Legend(plot.title, plot.help, theme)
         self._readout = Readout(self.plot, theme)
         self._lay_out()
         # pyqtgraph's own menu exports pictures without title, legend or name of the run.
@@ -101,6 +101,8 @@ class PlotCard(QWidget):
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
         plot.setMenuEnabled(False)
+        # No key does anything in it; a click still ends the editing of a field.
+        plot.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         plot.hideButtons()
         for side in _AXES:
             axis = plot.getAxis(side)

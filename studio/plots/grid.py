@@ -172,6 +172,8 @@ class CurveGrid(QWidget):
         """Show everything, whatever part the user has looked at."""
         self._following = True
         self.fit_closely()
+        # The curves of another run must not stay in view.
+        self._redraw_soon()
 
     @Slot()
     def fit_closely(self) -> None:

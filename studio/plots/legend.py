@@ -24,9 +24,10 @@ class Legend(QLabel):
     switched = Signal(str, bool)
     """Names a curve, and whether it is to be shown."""
 
-    def __init__(self, about: str, theme: Theme) -> None:
-        """Take ``about``, a description of the plot that comes first in the tooltip."""
+    def __init__(self, title: str, about: str, theme: Theme) -> None:
+        """Take the plot's title and ``about``, its description, which begins the tooltip."""
         super().__init__()
+        self.setAccessibleName(f"{title} legend")
         self._about = about
         self._entries: tuple[Entry, ...] = ()
         self._theme = theme
@@ -95,6 +96,10 @@ class Legend(QLabel):
             [_MORE] if count < len(parts) else []
         )
         self.setText(_GAP.join(shown))
+        # The keyboard stops here only where there is something to switch.
+        switches = any(entry.switch for entry in self._entries[:count])
+        policy = Qt.FocusPolicy
+        self.setFocusPolicy(policy.StrongFocus if switches else policy.NoFocus)
         hint = _SWITCH if any(entry.switch for entry in self._entries) else ""
         lines = [escape(self._about), _GAP.join(parts), hint]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in lines if line)}</qt>")

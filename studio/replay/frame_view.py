@@ -4,12 +4,14 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
+    QFocusEvent,
     QImage,
     QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QPalette,
+    QPen,
     QResizeEvent,
     QWheelEvent,
 )
@@ -24,6 +26,7 @@ _NOTCH, _ZOOM = 120, -0.05
 """One notch of a wheel, and how far it zooms."""
 _MARGINAL = 2
 """A picture smaller than the view by so many pixels is not scaled again."""
+_BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
 class FrameView(QWidget):
@@ -41,6 +44,7 @@ class FrameView(QWidget):
         self.moves_camera = False
         """Whether drags and the wheel move a camera."""
         self._dragged_from: QPointF | None = None
+        self._shows_focus = False
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)
         self._settling.setInterval(_SETTLED_MS)
@@ -106,6 +110,16 @@ class FrameView(QWidget):
         self._image, self._scaled, self._placeholder = None, None, text
         self.update()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Show where the Tab key has led; a click needs no frame."""
+        super().focusInEvent(event)
+        self._shows_focus = event.reason() in _BY_TAB
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Remove the frame."""
+        super().focusOutEvent(event)
+        self._shows_focus = False
+
     # The camera ---------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
@@ -151,6 +165,10 @@ class FrameView(QWidget):
             self._paint_text(painter)
         else:
             self._paint_image(painter, self._image)
+        if self._shows_focus:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
         painter.end()
 
     def _paint_text(self, painter: QPainter) -> None:

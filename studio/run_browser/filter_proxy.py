@@ -1,9 +1,11 @@
 """Which of the runs are shown: those that a search finds."""
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QModelIndex, QRegularExpression, QSortFilterProxyModel, Qt
 
+from studio.run_browser.columns import Column
 from studio.run_browser.tree_model import SEARCH, RunTreeModel
 
 
@@ -13,6 +15,8 @@ class RunFilterProxy(QSortFilterProxyModel):
     def __init__(self, model: RunTreeModel) -> None:
         super().__init__(model)
         self._model = model
+        self.state_as_icon = False
+        """Whether the column of states is too narrow for its heading."""
         self.setSourceModel(model)
         self.setFilterRole(SEARCH)
         # A branch that is found is shown below its parent.
@@ -21,6 +25,15 @@ class RunFilterProxy(QSortFilterProxyModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column, as a click on its heading asks for."""
         self._model.sort(column, order)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the heading of a column; none above icons."""
+        shown = role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal
+        if shown and self.state_as_icon and section == Column.STATE:
+            return ""
+        return super().headerData(section, orientation, role)
 
     def find(self, path: Path | None) -> QModelIndex:
         """Return the first cell of a run, or an invalid index if it is not shown."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -24,7 +24,7 @@ from studio.widgets.labels import breakable, plain_label
 _WIDTHS = {
     Column.RUN: 240,
     Column.STATE: 104,
-    Column.CURVE: 72,
+    Column.CURVE: 88,
     Column.LAST: 68,
     Column.BEST: 68,
     Column.STEPS: 98,
@@ -39,6 +39,8 @@ _DISPENSABLE = (
     *(Column.DURATION, Column.STEPS, Column.STARTED, Column.CURVE),
 )
 """Hidden, in this order, where space is short: the first column or its tooltip has them too."""
+
+_MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End)
 
 
 class RunTreeView(QTreeView):
@@ -103,6 +105,7 @@ class RunTreeView(QTreeView):
             self.setColumnHidden(column, hidden)
             if hidden:
                 missing -= widths[column]
+        self._proxy.state_as_icon = widths[Column.STATE] == ICON_ONLY
         self.setColumnWidth(Column.STATE, widths[Column.STATE])
 
     def set_theme(self, theme: Theme) -> None:
@@ -135,6 +138,15 @@ class RunTreeView(QTreeView):
             model.setCurrentIndex(at, flag.NoUpdate)
         if paths:
             model.select(chosen, flag.ClearAndSelect | flag.Rows)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Select where the keyboard goes, also the row it is on already."""
+        super().keyPressEvent(event)
+        current = self.currentIndex()
+        moved = event.key() in _MOVES and not event.modifiers() and current.isValid()
+        if moved and not self.selectionModel().hasSelection():
+            flag = QItemSelectionModel.SelectionFlag
+            self.selectionModel().select(current, flag.ClearAndSelect | flag.Rows)
 
     def selectionChanged(  # noqa: N802
         self, selected: QItemSelection, deselected: QItemSelection

@@ -40,6 +40,7 @@ class StartPage(QFrame):
         self.setObjectName("start_page")
         self._place, self._runs_dir, self._settings = place, runs_dir, settings
         self._facts = StartFacts()
+        self._dismissed = False
         self._links: list[QPushButton] = []
         self._reader = BackgroundReader("read-recent-runs", self)
         self._measurement = BackgroundReader("measure-speed", self)
@@ -82,6 +83,18 @@ class StartPage(QFrame):
         self._list.addWidget(heading)
         self._list.addStretch(1)
         return self._recent
+
+    # Coming and going ---------------------------------------------------------------------------
+
+    @Slot()
+    def dismiss(self) -> None:
+        """Hide for good: there is a run on show."""
+        self._dismissed = True
+        self.hide()
+
+    def set_aside(self, aside: bool) -> None:
+        """Hide while its place is too small for it, and come back afterwards."""
+        self.setVisible(not aside and not self._dismissed)
 
     # What is known ------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ class FormArea(QScrollArea):
         self._content, self._limits_height = content, False
         self.setWidget(content)
         self.setWidgetResizable(True)
+        # The keyboard goes to the fields, which are scrolled into view.
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802

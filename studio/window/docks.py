@@ -1,8 +1,8 @@
 """The docks around the plots: where they are, how large they are, and their saved layout."""
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QScreen
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
 from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
@@ -27,6 +27,9 @@ class Docks(QObject):
         self._window = window
         self._specs = {spec.name: spec for spec, _ in panels}
         self._docks: dict[str, QDockWidget] = {}
+        self._tabs_changed = QTimer(self)
+        self._tabs_changed.setSingleShot(True)
+        self._tabs_changed.timeout.connect(self._prepare_tabs)
         # The left and right columns reach down to the status bar.
         window.setCorner(Qt.Corner.BottomLeftCorner, _AREAS["left"])
         window.setCorner(Qt.Corner.BottomRightCorner, _AREAS["right"])
@@ -54,7 +57,15 @@ class Docks(QObject):
         dock.toggleViewAction().triggered.connect(
             lambda shown: self.open(spec.name) if shown else None
         )
+        dock.visibilityChanged.connect(lambda _: self._tabs_changed.start())
         self._docks[spec.name] = dock
+
+    def _prepare_tabs(self) -> None:
+        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
+        for tabs in self._window.findChildren(QTabBar):
+            tabs.setAccessibleName("Panels in this place")
+            policy = Qt.FocusPolicy.TabFocus if tabs.count() else Qt.FocusPolicy.NoFocus
+            tabs.setFocusPolicy(policy)
 
     def _on_side(self, spec: PanelSpec) -> list[QDockWidget]:
         return [d for name, d in self._docks.items() if self._specs[name].side == spec.side]

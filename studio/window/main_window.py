@@ -177,7 +177,7 @@ class MainWindow(QMainWindow):
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
-            announced.connect(self.start.hide)
+            announced.connect(self.start.dismiss)
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)

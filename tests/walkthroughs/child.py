@@ -30,7 +30,8 @@ def _walk(person: str, by: User, problems: list[str]) -> None:
         if top is not by.window and top.isVisible():
             top.close()
     assert isinstance(by.window, MainWindow)
-    by.window.save_and_close()
+    if by.window.isVisible():
+        by.window.save_and_close()
     # What a failure left open must not keep the process alive.
     QTimer.singleShot(_CLOSING_MS, partial(os._exit, 1))
 

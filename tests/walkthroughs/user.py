@@ -1,20 +1,18 @@
-"""Uses a window by mouse and keyboard, looks at what it shows, and takes pictures of it."""
+"""Uses a window by mouse and keyboard."""
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QModelIndex, QPoint, Qt, QTimer
-from PySide6.QtGui import QImage, QKeySequence, QPainter
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
+    QComboBox,
     QDialog,
-    QFileDialog,
     QLineEdit,
-    QMainWindow,
     QMenu,
     QPushButton,
     QSlider,
@@ -22,129 +20,37 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tests.walkthroughs.seeing import PATIENCE_S, Eyes, NotSeenError
+
+__all__ = ["LEFT", "NotSeenError", "User"]
+
 LEFT = Qt.MouseButton.LeftButton
-PATIENCE_S = 40
-SETTLED_MS = 350
 
 
-class NotSeenError(AssertionError):
-    """The window does not show what this user expects."""
-
-
-class User:
+class User(Eyes):
     """Knows the window by the names and texts of its parts only."""
 
-    def __init__(self, window: QMainWindow, folder: Path, name: str, home: Path) -> None:
-        """Use a window.
+    def look_at_window(self) -> None:
+        """Give the keyboard to the window, or to its dialog, after a menu has closed.
 
-        Args:
-            window: The window.
-            folder: Where pictures are saved.
-            name: Begins the names of the pictures.
-            home: A folder of this user's own, which also holds the runs.
+        A desktop does that by itself, and the platform without a screen does not.
         """
-        self.window, self.home = window, home
-        self._folder, self._name, self._count = folder, name, 0
 
-    # Seeing -------------------------------------------------------------------------------------
+        def awake() -> bool:
+            active = QApplication.activeWindow()
+            return active is not None and active.isVisible()
 
-    def wait(self, milliseconds: int) -> None:
-        loop = QEventLoop()
-        QTimer.singleShot(milliseconds, loop.quit)
-        loop.exec()
-
-    def expect(self, what: str, seen: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-        """Wait until something is seen.
-
-        Raises:
-            NotSeenError: it is not.
-        """
-        end = time.monotonic() + patience_s
-        while not seen():
-            if time.monotonic() > end:
-                raise NotSeenError(what)
-            self.wait(20)
-
-    def part(self, name: str, kind: type[QWidget] = QWidget) -> QWidget:
-        """Return a visible part of any window."""
-        found = list[QWidget]()
-
-        def look() -> bool:
-            for top in QApplication.topLevelWidgets():
-                if top.objectName() == name and top.isVisible():
-                    found.append(top)
-                found.extend(each for each in top.findChildren(kind, name) if each.isVisible())
-            return bool(found)
-
-        self.expect(f"{name} is visible", look)
-        return found[0]
-
-    def text(self, name: str) -> str:
-        """Return what a part says, or nothing while it is not visible."""
-        for found in self.window.findChildren(QWidget, name):
-            if found.isVisible():
-                said = found.property("text")
-                return str(said if said is not None else found.accessibleName())
-        return ""
-
-    def expect_text(self, name: str, words: str, patience_s: float = PATIENCE_S) -> None:
-        self.expect(
-            f"{name} shows “{words}”", lambda: words in self.text(name), patience_s=patience_s
-        )
-
-    def expect_state(self, *states: str) -> None:
-        def seen() -> bool:
-            return self.text("status_state").rpartition(" ")[2] in states
-
-        self.expect(f"the state is {' or '.join(states)}", seen)
-
-    def expect_step(self, least: int) -> None:
-        """Wait until the run has taken this many steps."""
-
-        def seen() -> bool:
-            for part in self.text("status_numbers").split("  ·  "):
-                if part.startswith("step "):
-                    return int(part[5:].replace(",", "")) >= least
-            return False
-
-        self.expect(f"the run has reached step {least}", seen)
-
-    def expect_moving(self, name: str = "replay_view") -> None:
-        """Wait until a picture has changed twice."""
-        part, seen = self.part(name), list[QImage]()
-
-        def moving() -> bool:
-            now = part.grab().toImage()
-            if not seen or now != seen[-1]:
-                seen.append(now)
-            return len(seen) > 3
-
-        self.expect(f"{name} moves", moving)
-
-    def expect_no_error(self) -> None:
-        said = self.text("banner_text")
-        if self.window.findChild(QWidget, "banner").property("level") == "error" and said:
-            raise NotSeenError(f"no error is shown, but there is: {said}")
-
-    def take(self, stage: str) -> None:
-        """Take a picture of the window with all its dialogs and menus."""
-        self.wait(SETTLED_MS)
-        self._count += 1
-        picture = self.window.grab()
-        place = self.window.mapToGlobal(QPoint())
-        with QPainter(picture) as painter:
-            for top in QApplication.topLevelWidgets():
-                if top is not self.window and top.isVisible() and top.width() > 1:
-                    painter.drawPixmap(top.mapToGlobal(QPoint()) - place, top.grab())
-        path = self._folder / f"{self._name}_{self._count:02}_{stage}.png"
-        picture.save(str(path))
-        sys.stderr.write(f"{path.name}\n")
+        if not awake() and QApplication.activePopupWidget() is None:
+            top = QApplication.activeModalWidget() or self.window
+            top.activateWindow()
+            self.expect("the window is active", awake)
 
     # Mouse --------------------------------------------------------------------------------------
 
     def click(self, name: str) -> None:
         part = self.part(name, QWidget)
         self.expect(f"{name} can be clicked", part.isEnabled)
+        self.look_at_window()
         QTest.mouseClick(part, LEFT, pos=part.rect().center())
 
     def click_text(self, text: str) -> None:
@@ -185,6 +91,32 @@ class User:
 
     def choose_from(self, button: str, text: str) -> None:
         self.choose(text, lambda: self.click(button))
+
+    def right_click(self, view: QAbstractItemView, place: QPoint) -> None:
+        """Ask for the menu of a place in a list."""
+        on = view.viewport()
+        QTest.mouseClick(on, Qt.MouseButton.RightButton, pos=place)
+        reason = QContextMenuEvent.Reason.Mouse
+        QApplication.sendEvent(on, QContextMenuEvent(reason, place, on.mapToGlobal(place)))
+
+    def pick(self, name: str, text: str) -> None:
+        """Choose an entry of a list that opens below its field."""
+        combo = self.part(name, QComboBox)
+        assert isinstance(combo, QComboBox)
+        self.expect(f"{name} offers “{text}”", lambda: _entry(combo, text) >= 0)
+        self.expect(f"{name} can be changed", combo.isEnabled)
+        QTest.mouseClick(combo, LEFT, pos=QPoint(combo.width() - 8, combo.height() // 2))
+        view = combo.view()
+        self.expect(f"the list of {name} is open", view.isVisible)
+        index = combo.model().index(_entry(combo, text), combo.modelColumn())
+        view.scrollTo(index)
+        self.wait(30)
+        place = view.visualRect(index).center()
+        # Qt ignores the release of the click that opened the list.
+        self.wait(QApplication.doubleClickInterval())
+        QTest.mouseMove(view.viewport(), place)
+        QTest.mouseClick(view.viewport(), LEFT, pos=place)
+        self.expect(f"the list of {name} is closed", lambda: not view.isVisible())
 
     def drag_slider(self, name: str, to: float) -> None:
         """Drag a slider to a share of its length."""
@@ -233,55 +165,103 @@ class User:
 
     def press(self, keys: str, at: QWidget | None = None) -> None:
         """Press a combination such as ``Ctrl+T``."""
+        self.look_at_window()
         pressed = QKeySequence(keys)[0]
         target = at or QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
         QTest.keyClick(target, pressed.key(), pressed.keyboardModifiers())
 
     def type(self, text: str) -> None:
         """Type into what has the focus."""
+        self.look_at_window()
         QTest.keyClicks(QApplication.focusWidget(), text)
 
-    def fill(self, name: str, text: str) -> None:
+    def fill(self, name: str, text: str, *, enter: bool = True) -> None:
         """Click into a field, replace what it holds, and press Enter."""
         part = self.part(name)
         editor = part if isinstance(part, QLineEdit) else part.findChild(QLineEdit)
+        self.look_at_window()
         QTest.mouseClick(editor, LEFT)
         self.wait(30)
         QTest.keyClick(editor, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(editor, text)
+        if not enter:
+            return
         # An open list of proposals gets the keys first.
         QTest.keyClick(QApplication.activePopupWidget() or editor, Qt.Key.Key_Return)
 
     # Dialogs ------------------------------------------------------------------------------------
 
-    def with_file(self, path: Path, act: Callable[[], object]) -> None:
-        """Type a path into the file dialog that ``act`` opens, and accept it."""
-        done = list[bool]()
+    def in_dialog(
+        self, name: str, opened: Callable[[], object], then: Callable[[], object]
+    ) -> None:
+        """Do ``then`` in the dialog that ``opened`` opens, which may block until it is closed.
 
+        Args:
+            name: The dialog.
+            opened: Opens it, now or later.
+            then: Uses the dialog, and closes it.
+        """
+        outcome = list[BaseException | None]()
         end = time.monotonic() + PATIENCE_S
 
         def look() -> None:
             dialog = QApplication.activeModalWidget()
-            if not isinstance(dialog, QFileDialog):
+            if dialog is None or dialog.objectName() != name:
                 if time.monotonic() < end:
                     QTimer.singleShot(50, look)
                 return
+            try:
+                then()
+            except Exception as problem:
+                self.take("in_dialog")
+                # Raised here, it would be lost in the dialog's own loop.
+                dialog.reject()
+                outcome.append(problem)
+            else:
+                outcome.append(None)
+
+        QTimer.singleShot(50, look)
+        opened()
+        self.expect(f"{name} is open", lambda: outcome)
+        if outcome[0] is not None:
+            raise outcome[0]
+        self.expect(f"{name} is closed", lambda: not self._modal(name))
+
+    def with_file(self, path: Path, opened: Callable[[], object]) -> None:
+        """Type a path into the file dialog that ``opened`` opens, and accept it."""
+
+        def choose() -> None:
+            dialog = QApplication.activeModalWidget()
             editor = dialog.findChild(QLineEdit, "fileNameEdit")
             editor.selectAll()
             QTest.keyClicks(editor, str(path))
-            done.append(True)
             buttons = dialog.findChildren(QPushButton)
-            QTest.mouseClick(next(each for each in buttons if each.isDefault()), LEFT)
+            accept = next(each for each in buttons if each.isDefault())
 
-        QTimer.singleShot(100, look)
-        act()
-        self.expect("a file dialog is open", lambda: done)
-        self.expect(
-            "the file dialog has closed",
-            lambda: not isinstance(QApplication.activeModalWidget(), QFileDialog),
-        )
+            def accepted() -> bool:
+                proposals = QApplication.activePopupWidget()
+                if proposals is not None:
+                    # They appear at any time, and would take the click.
+                    proposals.close()
+                elif dialog.isVisible():
+                    QTest.mouseClick(accept, LEFT)
+                return not dialog.isVisible()
+
+            self.expect(f"{path.name} is accepted", accepted)
+
+        self.in_dialog("QFileDialog", opened, choose)
+
+    def _modal(self, name: str) -> bool:
+        dialog = QApplication.activeModalWidget()
+        return dialog is not None and dialog.objectName() == name
 
     def dialog(self, name: str) -> QDialog:
         found = self.part(name)
         assert isinstance(found, QDialog)
         return found
+
+
+def _entry(combo: QComboBox, text: str) -> int:
+    """Return the first entry of a list that begins with a text; -1 without one."""
+    shown = (at for at in range(combo.count()) if combo.itemText(at).startswith(text))
+    return next(shown, -1)

@@ -9,9 +9,17 @@ from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
 
 _NONE = "–"
-_NARROW = 420
+_GAP, _MARGIN = 6, 8
 """Pixels."""
-_SHORT = {"last": "Evaluation", "best": "Best"}
+_CAPTIONS = {
+    "last": ("Last evaluation", "Last eval"),
+    "best": ("Best evaluation", "Best eval"),
+    "speed": ("Steps/s", "Steps/s"),
+    "left": ("Time left", "Time left"),
+}
+"""What each number is, and the same in short."""
+_LONGEST = {"last": "-10,000.0", "best": "-10,000.0", "speed": "10,000", "left": "10 h 00 min"}
+"""The longest usual texts: room is kept for them, so that no number moves when it changes."""
 
 
 class Headline(QWidget):
@@ -21,19 +29,14 @@ class Headline(QWidget):
         super().__init__()
         self.setObjectName("headline")
         self._model = model
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 2)
-        layout.setSpacing(8)
+        self._cells = layout = QHBoxLayout(self)
+        layout.setContentsMargins(_MARGIN, 6, _MARGIN, 2)
+        layout.setSpacing(_GAP)
         self._values: dict[str, QLabel] = {}
         self._captions: dict[str, QLabel] = {}
         self._narrow = False
-        for name, about in (
-            ("last", "Last evaluation"),
-            ("best", "Best evaluation"),
-            ("speed", "Steps/s"),
-            ("left", "Time left"),
-        ):
-            layout.addWidget(self._make_cell(name, about), 1)
+        for name, (about, _) in _CAPTIONS.items():
+            layout.addWidget(self._make_cell(name, about))
         for changed in (model.status_changed, model.curves_changed, model.run_ended):
             changed.connect(self.refresh)
         self.refresh()
@@ -60,7 +63,24 @@ class Headline(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Write smaller where there is little room: a number that is cut off is another number."""
         super().resizeEvent(event)
-        narrow = event.size().width() < _NARROW
+        self._write(narrow=False)
+        room = event.size().width() - 2 * _MARGIN - _GAP * (len(self._values) - 1)
+        if sum(self._widths()) > room:
+            self._write(narrow=True)
+        for place, width in enumerate(self._widths()):
+            self._cells.setStretch(place, width)
+
+    def _widths(self) -> list[int]:
+        """Return how wide each number may become."""
+        return [
+            max(
+                self._captions[name].sizeHint().width(),
+                value.fontMetrics().horizontalAdvance(_LONGEST[name]),
+            )
+            for name, value in self._values.items()
+        ]
+
+    def _write(self, *, narrow: bool) -> None:
         if narrow == self._narrow:
             return
         self._narrow = narrow
@@ -69,8 +89,7 @@ class Headline(QWidget):
             value.style().unpolish(value)
             value.style().polish(value)
         for name, caption in self._captions.items():
-            about = self._values[name].accessibleName()
-            caption.setText(_SHORT.get(name, about) if narrow else about)
+            caption.setText(_CAPTIONS[name][narrow])
 
     @Slot()
     def refresh(self) -> None:

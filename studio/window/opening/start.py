@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.welcome.start_facts import FIRST_ENV
+from studio.window.replay_stage import StageSize
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
@@ -21,6 +22,8 @@ def connect_start_page(window: "MainWindow") -> None:
     page.watch_requested.connect(partial(_watch_walker, window))
     page.continue_requested.connect(window.launcher.resume)
     page.open_requested.connect(window.many.open_run)
+    # Beside a large replay the plots are a strip, which has no room for it.
+    window.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
     for changed in (actions.deleted, window.runs.model.renamed):
         changed.connect(page.refresh)
     window.closed.connect(page.stop)

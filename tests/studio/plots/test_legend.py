@@ -19,7 +19,7 @@ NAN = float("nan")
 
 @pytest.fixture
 def legend(qtbot) -> Legend:
-    made = Legend("What it is about", load_theme("light"))
+    made = Legend("What", "What it is about", load_theme("light"))
     qtbot.addWidget(made)
     first, second = Entry(text="first", colour="curve_1"), Entry(text="second", colour="curve_2")
     made.show_entries([first, second, Entry(text="third")])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QItemSelectionModel, Qt
 from pytestqt.modeltest import ModelTester
 
 from studio.run_browser import scanner
@@ -226,3 +226,17 @@ def test_a_choice_and_a_fold_outlast_a_change_of_the_list(qtbot, browser, runs_d
     read_again(qtbot, browser)
     assert {row.path for row in browser.view.chosen()} == {first.path, other.path}
     assert not browser.view.isExpanded(browser.proxy.find(first.path))
+
+
+def test_home_selects_the_only_run_also_while_it_is_current_already(
+    qtbot, browser, runs_dir
+) -> None:
+    run = make_run(runs_dir)
+    read_again(qtbot, browser)
+    view = browser.view
+    view.selectionModel().setCurrentIndex(
+        browser.proxy.index(0, 0), QItemSelectionModel.SelectionFlag.NoUpdate
+    )
+    assert view.chosen() == []
+    qtbot.keyClick(view, Qt.Key.Key_Home)
+    assert [row.path for row in view.chosen()] == [run.path]

@@ -23,6 +23,8 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     qtbot.waitUntil(lambda: cards[0].x() == cards[1].x())
     assert all(card.isVisible() for card in cards)
     assert not window.replay.checkpoints.isVisible()
+    # It would cover the plots of the strip.
+    assert not window.start.isVisible()
     qtbot.mouseClick(find("replay_full_button"), Qt.MouseButton.LeftButton)
     assert window.stage.size is StageSize.FULL
     assert window.isFullScreen()
@@ -37,3 +39,4 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     assert not window.isFullScreen()
     assert cards[0].x() != cards[1].x()
     assert window.replay.checkpoints.isVisible()
+    assert window.start.isVisible()

@@ -1,0 +1,20 @@
+"""The numbers above the plots can be read whole in a small window."""
+
+from PySide6.QtWidgets import QLabel
+
+
+def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, window) -> None:
+    window.resize(1024, 700)
+    headline = window.plots.findChild(QLabel, "headline_last").parentWidget().parentWidget()
+    qtbot.waitUntil(lambda: headline.width() < 400)
+    longest = {
+        "last": "-10,000.0",
+        "best": "-10,000.0",
+        "speed": "10,000",
+        "left": "10 h 00 min",
+    }
+    for name, text in longest.items():
+        value = window.plots.findChild(QLabel, f"headline_{name}")
+        value.setText(text)
+        for label in value.parentWidget().findChildren(QLabel):
+            assert label.sizeHint().width() <= label.width(), label.text()

@@ -1,0 +1,133 @@
+"""What people do with a plot: read it, zoom, pan, fit it, and hide a curve."""
+
+from collections.abc import Callable
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment, QWheelEvent
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from tests.walkthroughs.user import LEFT, NotSeenError, User
+
+_NONE = Qt.MouseButton.NoButton
+_NO_KEYS = Qt.KeyboardModifier.NoModifier
+_EDGE = 3
+"""Pixels."""
+
+
+class Plot:
+    """One plot, as seen and handled from the outside."""
+
+    def __init__(self, by: User, name: str) -> None:
+        found = by.part(name, pg.PlotWidget)
+        assert isinstance(found, pg.PlotWidget)
+        self._by, self._name, self._plot = by, name, found
+
+    # Seeing -------------------------------------------------------------------------------------
+
+    def range(self, axis: str) -> tuple[float, float]:
+        """Return the numbers at the ends of an axis, x or y."""
+        low, high = self._plot.getViewBox().viewRange()[0 if axis == "x" else 1]
+        return float(low), float(high)
+
+    def expect(self, what: str, seen: Callable[[], object]) -> None:
+        self._by.expect(f"{self._name} {what}", seen)
+
+    def read(self) -> str:
+        """Return what stands beside the crosshair."""
+        found = [each for each in self._labels("readout") if each.isVisible()]
+        return QTextDocumentFragment.fromHtml(found[0].text()).toPlainText() if found else ""
+
+    def expect_marker(self, words: str) -> None:
+        """Search the plot with the mouse for the marker of a change.
+
+        Raises:
+            NotSeenError: there is none with these words.
+        """
+        seen = set[str]()
+        for x in range(_EDGE, self._plot.viewport().width() - _EDGE, _EDGE):
+            self._mouse(QEvent.Type.MouseMove, QPoint(x, self._middle().y()), _NONE, _NONE)
+            self._by.wait(0)
+            seen.add(self.read())
+            if words in self.read():
+                return
+        raise NotSeenError(f"{self._name} has a marker “{words}”, but only {seen}")
+
+    def leave(self) -> None:
+        """Move the mouse away."""
+        QApplication.sendEvent(self._plot.viewport(), QEvent(QEvent.Type.Leave))
+
+    # Doing --------------------------------------------------------------------------------------
+
+    def turn_wheel(self, *, ctrl: bool = False) -> None:
+        middle = QPointF(self._middle())
+        wheel = QWheelEvent(
+            middle,
+            QPointF(self._plot.viewport().mapToGlobal(self._middle())),
+            QPoint(),
+            QPoint(0, 120),
+            _NONE,
+            Qt.KeyboardModifier.ControlModifier if ctrl else _NO_KEYS,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(self._plot.viewport(), wheel)
+
+    def drag(self, by: int) -> None:
+        """Drag the curves to the right by so many pixels."""
+        start = self._middle()
+        self._mouse(QEvent.Type.MouseMove, start, _NONE, _NONE)
+        self._mouse(QEvent.Type.MouseButtonPress, start, LEFT, LEFT)
+        for part in range(1, 11):
+            self._mouse(QEvent.Type.MouseMove, start + QPoint(by * part // 10, 0), _NONE, LEFT)
+            self._by.wait(20)
+        self._mouse(QEvent.Type.MouseButtonRelease, start + QPoint(by, 0), LEFT, _NONE)
+
+    def double_click(self) -> None:
+        place = self._middle()
+        for kind in ("Press", "Release", "DblClick", "Release"):
+            held = _NONE if kind == "Release" else LEFT
+            self._mouse(getattr(QEvent.Type, f"MouseButton{kind}"), place, LEFT, held)
+
+    def click_legend(self, curve: str) -> None:
+        """Click on the name of a curve."""
+        label, document = self._labels("legend")[0], QTextDocument()
+        document.setDefaultFont(label.font())
+        document.setDocumentMargin(0)
+        document.setHtml(label.text())
+        area = label.contentsRect()
+        for x in range(area.width()):
+            anchor = document.documentLayout().anchorAt(QPointF(x, area.height() // 2))
+            if anchor == curve:
+                place = QPoint(area.left() + x + _EDGE, area.center().y())
+                for kind, held in (("Press", LEFT), ("Release", _NONE)):
+                    event = getattr(QEvent.Type, f"MouseButton{kind}")
+                    self._mouse(event, place, LEFT, held, label)
+                return
+        raise NotSeenError(f"the legend of {self._name} names {curve}: {label.text()}")
+
+    def struck_out(self, curve: str) -> bool:
+        """Return whether the legend shows a curve as hidden."""
+        text = self._labels("legend")[0].text()
+        return any(curve in part for part in text.split("<s ")[1:])
+
+    # Inside -------------------------------------------------------------------------------------
+
+    def _middle(self) -> QPoint:
+        return self._plot.viewport().rect().center()
+
+    def _labels(self, role: str) -> list[QLabel]:
+        card = self._plot.parentWidget()
+        return [each for each in card.findChildren(QLabel) if each.property("role") == role]
+
+    def _mouse(
+        self,
+        kind: QEvent.Type,
+        place: QPoint,
+        button: Qt.MouseButton,
+        held: Qt.MouseButton,
+        target: QWidget | None = None,
+    ) -> None:
+        on = target or self._plot.viewport()
+        there = QPointF(on.mapToGlobal(place))
+        QApplication.sendEvent(on, QMouseEvent(kind, QPointF(place), there, button, held, _NO_KEYS))
