@@ -210,6 +210,7 @@ class MainWindow(QMainWindow):
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.share.tasks.instruments = self.panels.get(InstrumentPanel)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
