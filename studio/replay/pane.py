@@ -149,6 +149,7 @@ class ReplayPane(QWidget):
         )
         self.share = ShareButton(self._player, self._consent, self)
         self.share.tasks.columns = lambda: self.comparison.view.columns
+        self.share.tasks.names = lambda: self.comparison.names or [self.caption.title.text()]
         self.controls.add_tool(self.share)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)

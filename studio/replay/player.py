@@ -60,8 +60,8 @@ class Player(QObject):
     crashed = Signal(str)
     silent = Signal(str)
     """The renderer does not answer; it may again. The sentence is empty once it does."""
-    captured = Signal(object)
-    """Carries the picture that :meth:`capture` asked for, a ``QImage``."""
+    captured = Signal(object, object)
+    """Carries the ``QImage`` that :meth:`capture` asked for, and its ``Frame``."""
     state_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -362,7 +362,7 @@ class Player(QObject):
             case protocol.Pushed(steps=steps):
                 self.pushes = steps
             case protocol.Captured():
-                self.captured.emit(image_of(reply))
+                self.captured.emit(image_of(reply), reply.frame)
 
     def _show(self, picture: Picture) -> None:
         if picture.take != self._take:

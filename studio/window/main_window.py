@@ -26,6 +26,7 @@ from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
+from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
@@ -210,6 +211,7 @@ class MainWindow(QMainWindow):
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.panels.get(InstrumentPanel).use_player(self.replay.player)
+        self.replay.share.tasks.instruments = self.panels.get(InstrumentPanel)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
@@ -284,7 +286,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_keys(self) -> None:
-        ShortcutsDialog(self.toolbar.keys(), self).show()
+        dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.toolbar.keys(), self)
+        bring_to_front(dialog)
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:

@@ -172,6 +172,8 @@ def look_at_the_cheetah(by: User) -> None:
     by.expect_moving()
     by.choose_from("replay_menu_button", "Camera > Free")
     by.expect_moving()
+    by.choose_from("replay_menu_button", "Camera > Tracking")
+    by.expect_moving()
     by.take("mujoco")
 
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QToolButton,
     QVBoxLayout,
-    QWidget,
 )
 
 from studio.plots.compare.session import CompareSession
@@ -25,7 +24,7 @@ from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
-_MARGIN, _GAP = 10, 6
+_NARROW = 520
 """Pixels."""
 _GROUPS = (("Groups", True), ("Single runs", False))
 
@@ -51,6 +50,7 @@ class CompareBar(QFrame):
         self._metric.setToolTip("Which returns the first plot and the table compare")
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
+        self._captions: list[QLabel] = []
         self._make_buttons()
         self._lay_out()
         self._connect()
@@ -78,33 +78,45 @@ class CompareBar(QFrame):
             button.setIconSize(QSize(14, 14))
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
+        first, second = QHBoxLayout(), QHBoxLayout()
         first.addWidget(self._heading, 1)
         first.addWidget(self._export)
         first.addWidget(self._close)
-        what = _row(self._grouped, _muted("Return", self._metric), self._metric)
-        what.addStretch(1)
-        how = _row(_muted("x", self._axis), self._axis, self._smoothing)
-        how.setStretch(2, 1)
-        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._controls.setSpacing(_GAP)
-        for row in (what, how):
-            self._controls.addLayout(row)
+        second.setSpacing(4)
+        second.addWidget(self._grouped)
+        for text, control in (("x", self._axis), ("Return", self._metric)):
+            label = QLabel(text)
+            label.setProperty("role", "muted")
+            label.setBuddy(control)
+            self._captions.append(label)
+            label.setContentsMargins(6, 0, 0, 0)
+            second.addWidget(label)
+            second.addWidget(control)
+        second.addStretch(1)
+        # Beside the others where there is room, else below them.
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._rows.setSpacing(6)
+        self._rows.addLayout(second)
+        self._rows.addWidget(self._smoothing, 1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(_MARGIN, 4, 6, 6)
+        layout.setContentsMargins(10, 4, 6, 6)
         layout.setSpacing(4)
         layout.addLayout(first)
-        layout.addLayout(self._controls)
+        layout.addLayout(self._rows)
         layout.addWidget(self._notes)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Use two lines where one would cut something off."""
+        """Leave the captions out where there is little room: what is chosen must be readable."""
         super().resizeEvent(event)
-        rows = [self._controls.itemAt(at).minimumSize().width() for at in (0, 1)]
-        room = self.contentsRect().width() - 2 * _MARGIN - _GAP
-        narrow = sum(rows) > room
-        directions = QBoxLayout.Direction
-        self._controls.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
+        narrow = event.size().width() < _NARROW
+        style = Qt.ToolButtonStyle
+        shown = style.ToolButtonIconOnly if narrow else style.ToolButtonTextBesideIcon
+        for button in (self._export, self._close):
+            button.setToolButtonStyle(shown)
+        for caption in self._captions:
+            caption.setHidden(narrow)
+        ways = QBoxLayout.Direction
+        self._rows.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session
@@ -153,18 +165,3 @@ class CompareBar(QFrame):
             return
         if chosen is not None:
             self._session.export(RETURN, chosen)
-
-
-def _row(*parts: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(_GAP)
-    for part in parts:
-        row.addWidget(part)
-    return row
-
-
-def _muted(text: str, control: QWidget) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "muted")
-    label.setBuddy(control)
-    return label

@@ -68,6 +68,11 @@ class Comparison(QObject):
         return bool(self._player.entrants)
 
     @property
+    def names(self) -> list[str]:
+        """What the agents on show are called; empty for one alone."""
+        return [tile.title.text() for tile in self.view.tiles] if self.on_show else []
+
+    @property
     def can_push(self) -> bool:
         """True if one of the agents on show is pushed."""
         return self.on_show and self.view.push_button.isVisible()

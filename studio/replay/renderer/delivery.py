@@ -40,10 +40,10 @@ class Delivery:
         slot = self._ring.write(picture)
         self.send(frame._replace(slot=slot, width=width, height=height))
 
-    def send_capture(self, picture: Picture) -> None:
-        """Send a picture in its own size."""
+    def send_capture(self, picture: Picture, frame: protocol.Frame) -> None:
+        """Send a picture in its own size, with its numbers."""
         height, width, _ = picture.shape
-        self.send(protocol.Captured(width, height, picture.tobytes()))
+        self.send(protocol.Captured(width, height, picture.tobytes(), frame))
 
     def close(self) -> None:
         """Free the shared memory."""

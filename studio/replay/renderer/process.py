@@ -358,8 +358,7 @@ class Renderer:
             case protocol.MoveCamera() if episode is not None and not self._no_picture:
                 episode.move_camera(command)
             case protocol.Capture() if episode is not None:
-                picture, _ = self._shown(episode)
-                self._out.send_capture(picture)
+                self._out.send_capture(*self._shown(episode))
                 return
         if episode is not None:
             episode.redraw()

@@ -286,6 +286,8 @@ class Captured(NamedTuple):
     width: int
     height: int
     pixels: bytes
+    frame: Frame
+    """Its numbers."""
 
 
 class Refused(NamedTuple):

@@ -27,6 +27,7 @@ class ExportDialog(TaskDialog):
             self.formats.addItem(f"{exporter.name.capitalize()} ({suffixes})")
         self.explanation = plain_label()
         self.explanation.setObjectName("export_explanation")
+        self.add_folder_button()
         self.form.addRow("Format", self.formats)
         self.form.addRow(self.explanation)
         self.formats.currentIndexChanged.connect(self._explain)
@@ -46,6 +47,7 @@ class ExportDialog(TaskDialog):
         name, _ = QFileDialog.getSaveFileName(self, "Export actor", first, kind)
         if not name:
             return None
+        self.show_no_file()
         target = Path(name)
         if target.suffix.lower() not in exporter.suffixes:
             target = target.with_name(f"{target.name}{exporter.suffixes[0]}")
@@ -55,4 +57,4 @@ class ExportDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        self.job.show_status(f"Written to {found['file']}.")
+        self.show_written(Path(found["file"]), EXPORTERS[self.formats.currentIndex()].name)

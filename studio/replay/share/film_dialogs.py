@@ -33,6 +33,7 @@ class _FilmDialog(TaskDialog):
         self.open_button.setEnabled(False)
         self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
         self.open_button.clicked.connect(self._open)
+        self.add_folder_button()
 
     def add_speed(self, speed: float) -> WholeNumberBox:
         """Add a field for how many times as fast the film plays."""
@@ -51,13 +52,14 @@ class _FilmDialog(TaskDialog):
             path = path.with_name(f"{path.name}{'.gif' if 'gif' in kind else '.mp4'}")
         self._file, self._target = str(path), path
         self.open_button.setEnabled(False)
+        self.show_no_file()
         return path
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
         length = f"{found['duration_s']:.1f} s, {format_count(found['frames'])} frames"
         size = f"{found['width']}×{found['height']}"
-        self.job.show_status(f"{self._target.name}: {length}, {size} pixels.")
+        self.show_written(self._target, f"{length}, {size} pixels")
         self.open_button.setEnabled(True)
 
     @Slot()

@@ -21,6 +21,8 @@ class CommandJob(QWidget):
     answered = Signal(object)
     """What the command printed with ``--json``."""
     busy_changed = Signal(bool)
+    ended = Signal(bool)
+    """The command has ended by itself; whether it did what it was asked to."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         """Make it; ``name`` begins the object names of its parts."""
@@ -101,7 +103,9 @@ class CommandJob(QWidget):
     def _on_answered(self, found: object) -> None:
         self._end("")
         self.answered.emit(found)
+        self.ended.emit(True)
 
     @Slot(str)
     def _on_refused(self, reason: str) -> None:
         self._end(reason)
+        self.ended.emit(False)

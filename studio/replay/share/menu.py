@@ -1,22 +1,24 @@
 """The button "Share" of the replay pane, and what its menu starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QImage, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
+from studio.replay.renderer.protocol import Frame
 from studio.replay.share.evaluate_dialog import EvaluateDialog
 from studio.replay.share.export_dialog import ExportDialog
 from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
+from studio.replay.share.picture_dialog import PictureDialog
+from studio.replay.share.still import Still
 from studio.replay.share.task_dialog import TaskDialog
-from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.controls import describe
@@ -40,7 +42,12 @@ class _Entry:
 _ENTRIES = (
     _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is on show (MP4, GIF)"),
     _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
-    _Entry("picture", "Save picture as PNG…", "Ctrl+Shift+P", "In the environment's own size"),
+    _Entry(
+        "picture",
+        "Save picture as PNG…",
+        "Ctrl+Shift+P",
+        "Alone, or as it is on show",
+    ),
     _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
     _Entry("export", "Export actor…", "Ctrl+Shift+X", "Write this agent in another format"),
 )
@@ -94,15 +101,23 @@ class ShareButton(QToolButton):
 class ShareTasks(QObject):
     """Opens a dialog for each task once the code of the environment may run."""
 
+    began = Signal(str)
+    """A task that may take long has begun; carries its name."""
+    ended = Signal(str, str, str)
+    """It has ended by itself; carries its name, a title and a sentence."""
+
     def __init__(self, player: Player, consent: CodeConsent, widget: QWidget) -> None:
         super().__init__(widget)
         self._player, self._consent, self._widget = player, consent, widget
         self._reader = BackgroundReader("read-environment", self)
-        self._writer = BackgroundQueue("write-picture", self)
-        self._dialogs: list[TaskDialog] = []
+        self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
         self.columns: Callable[[], int] = lambda: 0
         """Returns how many pictures of a comparison stand in a row; 0: as many as fit."""
+        self.names: Callable[[], Sequence[str]] = lambda: ("",)
+        """Returns what the agents on show are called."""
+        self.instruments: QWidget | None = None
+        """The panel of the instruments."""
         player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
@@ -166,7 +181,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def picture(self) -> None:
-        """Save the frame on show, as the environment drew it."""
+        """Save the frame on show, alone or with what is shown around it."""
         if self.agent() is not None:
             self._waits_for_picture = True
             self._player.capture()
@@ -176,33 +191,43 @@ class ShareTasks(QObject):
         self._reader.stop()
         for dialog in self._dialogs:
             dialog.shutdown()
-        self._writer.finish()
 
-    @Slot(object)
-    def _on_captured(self, image: QImage) -> None:
+    @Slot(object, object)
+    def _on_captured(self, image: QImage, frame: Frame) -> None:
         # Answered later: by then another one may have been asked for.
         waited, self._waits_for_picture = self._waits_for_picture, False
-        if not waited:
+        names = self.names()
+        if not waited or len(names) != max(1, len(frame.lanes)):
             return
-        agent = self._player.path
-        name = f"{agent.stem if agent else 'picture'}.png"
-        target, _ = QFileDialog.getSaveFileName(
-            self._window(), "Save picture", name, "Pictures (*.png)"
+        panel, agent = self.instruments, self._player.path
+        still = Still(
+            image=image,
+            names=names,
+            moments=frame.lanes or (frame.moment,),
+            columns=self.columns(),
+            instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
         )
-        if target:
-            path = Path(target if target.lower().endswith(".png") else f"{target}.png")
-            self._writer.add(partial(_write_picture, image, path), self._on_written)
+        name = f"{agent.stem if agent else 'picture'}.png"
+        self._open(PictureDialog(still, name, self._window()))
 
-    def _on_written(self, problem: str) -> None:
-        if problem:
-            self._player.refused.emit(problem)
-
-    def _open(self, dialog: TaskDialog) -> None:
-        dialog.job.variables = self._player.variables
+    def _open(self, dialog: TaskDialog | PictureDialog) -> None:
+        if isinstance(dialog, TaskDialog):
+            dialog.job.variables = self._player.variables
+            dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
+            dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)
         dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
+
+    def _on_busy(self, dialog: TaskDialog, busy: bool) -> None:
+        if busy:
+            self.began.emit(dialog.objectName())
+
+    def _on_ended(self, dialog: TaskDialog, succeeded: bool) -> None:
+        outcome = "is done" if succeeded else "has failed"
+        text = dialog.job.status.text().replace("\u200b", "")
+        self.ended.emit(dialog.objectName(), f"{dialog.windowTitle()} {outcome}", text)
 
     def _window(self) -> QWidget:
         return self._widget.window()
@@ -215,8 +240,3 @@ def run_of(agent: Path) -> Path | None:
 
 def _choice_of(run: Path, _: Stopped) -> EnvChoice:
     return RunDirectory.open(run).config.choice
-
-
-def _write_picture(image: QImage, path: Path) -> str:
-    """Write a picture; return why it cannot be written, or nothing."""
-    return "" if image.save(str(path)) else f"{path} cannot be written."

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.share.job import CommandJob
+from studio.replay.share.written import FolderButton
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.errors import RequestError
@@ -104,6 +105,21 @@ class TaskDialog(QDialog):
         box.setToolTip(tip)
         self.form.addRow(box)
         return box
+
+    def add_folder_button(self) -> None:
+        """Offer to open the folder of the file that is written."""
+        self._folder_button = FolderButton(self._name)
+        self.buttons.addButton(self._folder_button, QDialogButtonBox.ButtonRole.ActionRole)
+
+    def show_written(self, path: Path, about: str) -> None:
+        """Show what was written and where."""
+        self.job.show_status(f"Written to {path}: {about}.")
+        self._folder_button.show_file(path)
+        self.grow()
+
+    def show_no_file(self) -> None:
+        """Forget the file that was written before."""
+        self._folder_button.show_file(None)
 
     @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:

@@ -79,7 +79,7 @@ def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
             name="notifications",
             group="Messages",
             text="Notify me when long work ends",
-            tip="Runs, groups and sweeps of 30 s or more, while another window is in front",
+            tip="Training, films and evaluations of 30 s or more, while another window is in front",
             read=partial(stored, _NOTIFY),
             write=partial(settings.setValue, _NOTIFY),
         ),
@@ -140,6 +140,9 @@ def _follow_others(window: "MainWindow", notifier: Notifier) -> None:
     def on_sweep() -> None:
         notifier.end(_SWEEP, f"Sweep {window.sweeps.name}", "It has ended.")
 
+    shared = window.replay.share.tasks
+    shared.began.connect(notifier.begin)
+    shared.ended.connect(notifier.end)
     window.many.session.busy_changed.connect(on_group)
     window.sweeps.started.connect(partial(notifier.begin, _SWEEP))
     window.sweeps.ended.connect(on_sweep)

@@ -10,20 +10,24 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QImage
-from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit
+from PySide6.QtGui import QAction, QDesktopServices, QImage
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.share.evaluate_dialog import EvaluateDialog
 from studio.replay.share.export_dialog import ExportDialog
 from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
+from studio.replay.share.picture_dialog import PictureDialog
 from studio.replay.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
+from td3core.evaluation.disturbance import Variant
+from td3core.evaluation.entrants import Entrant
 from tests.studio.replay.scenes import WAIT_MS, load, renderers
 
 D = TypeVar("D", bound=TaskDialog)
+_CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
@@ -60,7 +64,7 @@ def answer(qtbot: QtBot, dialog: TaskDialog) -> dict[str, Any]:
 def status(dialog: TaskDialog) -> str:
     label = dialog.job.findChild(QLabel)
     assert label is not None
-    return label.text()
+    return label.text().replace("\u200b", "")
 
 
 def test_nothing_is_offered_without_an_agent(pane: ReplayPane) -> None:
@@ -77,6 +81,9 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     answer_with(monkeypatch, tmp_path / "walk")
     shown.player.start_over(4)
     shown.player.set_speed(4.0)
+    notes: list[tuple[str, ...]] = []
+    shown.share.tasks.began.connect(lambda name: notes.append((name,)))
+    shown.share.tasks.ended.connect(lambda *words: notes.append(words))
     dialog = opened(shown, "film", AgentFilmDialog)
     told = answer(qtbot, dialog)
     with av.open(str(tmp_path / "walk.mp4")) as film:
@@ -85,7 +92,15 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
         # 200 steps at 30 a second, four times as fast; every second one, for 60 a second.
         assert (frames, film.duration / av.time_base) == (100, pytest.approx(200 / 120))
     assert (told["seed"], told["frames"], told["lengths"]) == (4, 100, [200])
-    assert status(dialog) == "walk.mp4: 1.7 s, 100 frames, 500×500 pixels."
+    target = tmp_path / "walk.mp4"
+    assert status(dialog) == f"Written to {target}: 1.7 s, 100 frames, 500×500 pixels."
+    folders: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: folders.append(url.toLocalFile()))
+    folder_button = dialog.findChild(QPushButton, "film_folder_button")
+    assert folder_button is not None
+    qtbot.mouseClick(folder_button, Qt.MouseButton.LeftButton)
+    assert folders == [str(tmp_path)]
+    assert notes == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
     growth = shown.share.findChild(QAction, "share_growth_action")
     assert growth is not None
     assert growth.toolTip() == "This agent belongs to no run"
@@ -147,19 +162,74 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     assert sum(bars.opts["height"]) == 3
 
 
-def test_the_picture_has_the_size_of_the_environment_not_of_the_pane(
+def saved(
+    qtbot: QtBot, dialog: PictureDialog, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> QImage:
+    """Save the picture and return the file's."""
+    answer_with(monkeypatch, target)
+    qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(dialog.folder_button.isEnabled, timeout=WAIT_MS)
+    image = QImage(str(target))
+    said = dialog.status.text().replace("\u200b", "")
+    assert said == f"Written to {target}, {image.width()}×{image.height()} pixels."
+    return image.convertToFormat(QImage.Format.Format_RGB32)
+
+
+def test_a_picture_is_saved_alone_in_the_size_of_the_environment_or_as_it_is_on_show(
     qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer_with(monkeypatch, tmp_path / "still")
-    action = shown.share.findChild(QAction, "share_picture_action")
-    assert action is not None
-    action.trigger()
-    target = tmp_path / "still.png"
-    qtbot.waitUntil(lambda: target.exists() and not QImage(str(target)).isNull(), timeout=WAIT_MS)
-    image = QImage(str(target))
-    assert (image.width(), image.height()) == (500, 500)
+    panel = QWidget(shown)
+    panel.resize(600, 120)
+    panel.show()
+    shown.share.tasks.instruments = panel
+    with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS) as captured:
+        qtbot.keyClick(shown, Qt.Key.Key_P, _CTRL_SHIFT)
+    drawn = captured.args[0].convertToFormat(QImage.Format.Format_RGB32)
+    (dialog,) = shown.window().findChildren(PictureDialog)
+    assert dialog.captions.isChecked()
+    assert dialog.instruments.isChecked()
+    everything = saved(qtbot, dialog, tmp_path / "all.png", monkeypatch)
+    dialog.instruments.click()
+    captioned = saved(qtbot, dialog, tmp_path / "captions.png", monkeypatch)
+    dialog.captions.click()
+    alone = saved(qtbot, dialog, tmp_path / "alone.png", monkeypatch)
     assert shown.view.image is not None
     assert shown.view.image.width() < 500
+    assert alone == drawn
+    assert (alone.width(), alone.height()) == (500, 500)
+    assert captioned.copy(0, 0, 500, 500) == drawn
+    strip = captioned.copy(0, 500, 500, captioned.height() - 500)
+    assert 20 < strip.height() < 50
+    assert len(set(bytes(strip.constBits()))) > 10, "there is text"
+    ratio = round(shown.devicePixelRatioF())
+    assert (everything.width(), everything.height()) == (
+        600 * ratio,
+        captioned.height() + 4 + 120 * ratio,
+    )
+
+
+def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
+    qtbot: QtBot, shown: ReplayPane, agent: Path
+) -> None:
+    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
+    with qtbot.waitSignals([shown.player.loaded, shown.player.frame_ready], timeout=WAIT_MS):
+        shown.comparison.compare(entrants)
+    with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS):
+        shown.share.tasks.picture()
+    (dialog,) = shown.window().findChildren(PictureDialog)
+    columns = shown.comparison.view.columns
+    assert not dialog.instruments.isEnabled()
+    captioned = dialog.composed()
+    dialog.captions.click()
+    alone = dialog.composed()
+    rows = -(-3 // columns)
+    assert (alone.width(), alone.height()) == (504 * columns - 4, 504 * rows - 4)
+    assert captioned.height() > alone.height() + 20 * rows
+    assert list(dialog._still.names) == [
+        "step 50,000",
+        "step 50,000 · noise σ 0.1",
+        "step 50,000 · pushed",
+    ]
 
 
 def test_an_actor_is_exported_in_every_format_of_the_registry(
@@ -172,6 +242,7 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     shown_formats = [combo.itemText(at) for at in range(combo.count())]
     assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif)"]
     answer(qtbot, dialog)
+    assert status(dialog) == f"Written to {tmp_path / 'actor.safetensors'}: weights."
     assert checkpoint.read_header(tmp_path / "actor.safetensors").env.env_id == "Pendulum-v1"
 
 

@@ -117,3 +117,14 @@ def test_a_message_has_an_icon_only_as_long_as_it_is_shown(window, monkeypatch) 
     assert icon.isVisible()
     icon.messageClicked.emit()
     assert not icon.isVisible()
+
+
+def test_the_end_of_a_long_film_is_notified(window, monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr(Notifier, "notify", lambda _, *words: shown.append(words))
+    monkeypatch.setattr(QApplication, "activeWindow", lambda: None)
+    monkeypatch.setattr("studio.window.preferences.notifier.LONG_S", 0.0)
+    tasks = window.replay.share.tasks
+    tasks.began.emit("film_dialog")
+    tasks.ended.emit("film_dialog", "Record film is done", "Written to walk.mp4.")
+    assert shown == [("Record film is done", "Written to walk.mp4.")]

@@ -1,0 +1,33 @@
+"""A button that opens the folder of a file that was written."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QPushButton
+
+from studio.widgets.controls import describe
+from studio.widgets.labels import plain_tip
+
+
+class FolderButton(QPushButton):
+    """Disabled until there is a file."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("Open folder")
+        describe(self, f"{name}_folder_button", "Open folder", "")
+        # Enter starts the task of the dialog.
+        self.setAutoDefault(False)
+        self._folder: Path | None = None
+        self.clicked.connect(self._open)
+        self.show_file(None)
+
+    def show_file(self, path: Path | None) -> None:
+        """Offer the folder of a file, or none."""
+        self._folder = None if path is None else path.parent
+        self.setEnabled(path is not None)
+        self.setToolTip(plain_tip(str(self._folder)) if path else "Nothing is written yet")
+
+    @Slot()
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
