@@ -20,6 +20,8 @@ from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
 from td3core.runs.metadata import Parent
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, write_agent
 
+WALKER = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
@@ -108,7 +110,7 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
 def test_the_first_picture_of_another_walker_comes_within_300_ms(
     qtbot: QtBot, pane: ReplayPane
 ) -> None:
-    walker = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
+    walker = WALKER
     series = sorted(walker.with_suffix("").glob("step_*.safetensors"))
     load(qtbot, pane.player, walker)
     player, seen, waits = pane.player, list[Path](), []
