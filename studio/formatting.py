@@ -46,10 +46,11 @@ def format_size(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a measured value in four digits: -207.1, 0.003214, 12,340 or 1.2e-07."""
+    """Format a measured value in four digits: -207.1, 0.003214, 1,234 or 1.2e-07."""
     if not math.isfinite(value):
         return "" if math.isnan(value) else f"{value}"
-    if 1e4 <= abs(value) < 1e9:
+    # From 999.95 on, four digits show no decimals.
+    if 999.95 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 

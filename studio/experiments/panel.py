@@ -190,6 +190,8 @@ class ManyRunsPanel(QWidget):
         held = [s for s in states if s in (SeedState.PAUSED, SeedState.HELD)]
         missing = [s for s in states if s.is_resumable]
         idle = "" if busy else "no group is training"
+        if busy and not states:
+            idle = "the group is starting"
         whose = "the selected runs" if chosen else "its runs"
         enable(self._pause, idle or ("" if live or waits else f"{whose} do not train"))
         enable(self._stop, idle or ("" if live or waits or held else f"{whose} have ended"))

@@ -57,6 +57,8 @@ class SweepPlots(QWidget):
         self.area = pg.GraphicsLayoutWidget()
         self.area.setObjectName("sweep_plots")
         self.area.setAccessibleName("Plots of the sweep")
+        for part in (self.area, self.area.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.area.customContextMenuRequested.connect(self._show_menu)
         self._menu = QMenu(self)

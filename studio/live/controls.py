@@ -34,6 +34,13 @@ class Control(Protocol):
     def value(self) -> LiveValue:
         """Return the value on show."""
 
+    def entered(self) -> LiveValue:
+        """Return the value on show.
+
+        Raises:
+            RequestError: the text on show is no allowed value.
+        """
+
     def set_value(self, value: LiveValue) -> None:
         """Show a value without a signal."""
 
@@ -62,15 +69,25 @@ class NumberControl(QObject):
         self.editor = NumberBox(spec, whole=whole)
         self.editor.setFixedWidth(74)
         self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
-        for widget, kind in ((self.slider, "slider"), (self.editor, "spin")):
-            widget.setObjectName(f"{kind}_{name}")
-            widget.setAccessibleName(f"{spec.label} {kind}")
+        self.slider.setObjectName(f"slider_{name}")
+        self.slider.setAccessibleName(f"{spec.label} slider")
+        self.editor.setObjectName(f"spin_{name}")
+        self.editor.setAccessibleName(spec.label)
         self.slider.valueChanged.connect(self._on_slider)
         self.slider.sliderReleased.connect(self.settled)
         self.editor.valueChanged.connect(self._on_number)
 
+    def entered(self) -> LiveValue:
+        """Return the value on show.
+
+        Raises:
+            RequestError: the text on show is no allowed value.
+        """
+        self.editor.entered()
+        return self.value()
+
     def value(self) -> LiveValue:
-        """Return the value on show."""
+        """Return the value in use, also where wrong text is on show."""
         return int(self.editor.value()) if self._whole else self.editor.value()
 
     def set_value(self, value: LiveValue) -> None:
@@ -109,6 +126,10 @@ class FieldControl(QObject):
         self.editor.setObjectName(f"field_{name}")
         self.editor.setAccessibleName(spec.label)
         self._field.changed.connect(self._on_changed)
+
+    def entered(self) -> LiveValue:
+        """Return the value on show."""
+        return self.value()
 
     def value(self) -> LiveValue:
         """Return the value on show."""

@@ -121,8 +121,13 @@ class LivePanel(QWidget):
         """Return the values on show.
 
         Raises:
-            RequestError: one of them is out of range.
+            RequestError: one of them is no allowed value.
         """
+        values: dict[str, Any] = {name: row.entered() for name, row in self._rows.items()}
+        return self._kind(**values)
+
+    def _in_use(self) -> Tunables:
+        """Return the values in use: a field with wrong text does not hold up the others."""
         values: dict[str, Any] = {name: row.value() for name, row in self._rows.items()}
         return self._kind(**values)
 
@@ -166,8 +171,11 @@ class LivePanel(QWidget):
                 del self._pending[name]
                 self._rows[name].show_pending(False)
         if not self._pending and not self._timer.isActive():
-            # These are the old values if the run refused the change.
-            self.show_tunables(event.tunables)
+            # These are the old values if the run refused the change. Wrong text stays on show.
+            self._shown = event.tunables
+            for name, row in self._rows.items():
+                if row.value() != getattr(event.tunables, name):
+                    row.set_value(getattr(event.tunables, name))
 
     @Slot()
     def _send_soon(self) -> None:
@@ -179,7 +187,7 @@ class LivePanel(QWidget):
         """Request the values on show, if they have changed."""
         self._timer.stop()
         try:
-            wanted = self.tunables()
+            wanted = self._in_use()
         except RequestError as problem:
             self.refused.emit(str(problem))
             return

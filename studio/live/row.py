@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QSizePolicy, QTool
 
 from studio.formatting import format_value
 from studio.live.controls import LiveValue, make_control
+from studio.widgets.controls import enable, retip
 from td3core.config.spec import Spec
 
 
@@ -72,8 +73,16 @@ class LiveRow(QWidget):
         return self._spec.symbol or self._spec.label
 
     def value(self) -> LiveValue:
-        """Return the value on show."""
+        """Return the value in use, also where wrong text is on show."""
         return self._control.value()
+
+    def entered(self) -> LiveValue:
+        """Return the value on show.
+
+        Raises:
+            RequestError: the text on show is no allowed value.
+        """
+        return self._control.entered()
 
     def set_value(self, value: LiveValue) -> None:
         """Show a value without a signal."""
@@ -83,7 +92,7 @@ class LiveRow(QWidget):
     def set_default(self, default: LiveValue) -> None:
         """Change the value that the reset button restores."""
         self._default = default
-        self._reset.setToolTip(f"Reset to {format_value(default)}")
+        retip(self._reset, f"Reset to {format_value(default)}")
         self._update_reset()
 
     def show_pending(self, pending: bool) -> None:
@@ -96,7 +105,7 @@ class LiveRow(QWidget):
         self._label.style().polish(self._label)
 
     def _update_reset(self) -> None:
-        self._reset.setEnabled(self.value() != self._default)
+        enable(self._reset, "" if self.value() != self._default else "this is the value")
 
     @Slot()
     def _on_edited(self) -> None:

@@ -1,11 +1,13 @@
 """An axis for small plots."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import pyqtgraph as pg
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
 from studio.theme.theme import Theme
@@ -20,12 +22,42 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
 
     _theme: Theme | None = None
+    _full_name: str | None = None
+    _name_style: Mapping[str, Any] = MappingProxyType({})
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self._theme = theme
         self.setPen(pg.mkPen(theme.grid))
         self.setTextPen(pg.mkPen(theme.muted))
+
+    def setLabel(self, text: Any = None, units: Any = None, **style: Any) -> None:  # noqa: N802
+        """Name the axis; a name longer than the axis is cut off with an ellipsis."""
+        self._full_name, self._name_style = text, style
+        super().setLabel(text, units, **style)
+        self._fit_name()
+
+    def resizeEvent(self, event: Any = None) -> None:  # noqa: N802
+        """Show as much of the name as there is room for."""
+        super().resizeEvent(event)
+        if self._full_name:
+            self._fit_name()
+
+    def _fit_name(self) -> None:
+        """Cut off what would reach beyond the ends of the axis."""
+        room = self.height() if self.orientation in ("left", "right") else self.width()
+        if not self._full_name or room <= 0:
+            return
+        font = QFont(self.label.font())
+        size = str(self._name_style.get("font-size", ""))
+        if size.endswith("pt"):
+            font.setPointSizeF(float(size.removesuffix("pt")))
+        metrics, mode = QFontMetricsF(font), Qt.TextElideMode.ElideRight
+        shown = metrics.elidedText(self._full_name, mode, max(room - _BETWEEN_LABELS, 0))
+        if shown != self.labelText:
+            visible = self.label.isVisible()
+            super().setLabel(shown, **self._name_style)
+            self.showLabel(visible)
 
     def generateDrawSpecs(self, p: QPainter) -> Any:  # noqa: N802
         """Return what to draw: axis, ticks and labels, with ticks and grid in opaque colours.

@@ -100,9 +100,10 @@ class PlotCard(QWidget):
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
-        plot.setMenuEnabled(False)
         # No key does anything in it; a click still ends the editing of a field.
-        plot.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        for part in (plot, plot.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        plot.setMenuEnabled(False)
         plot.hideButtons()
         for side in _AXES:
             axis = plot.getAxis(side)

@@ -48,7 +48,7 @@ class Column(IntEnum):
 HEADINGS = {
     Column.RUN: ("Run", "Its name, or what distinguishes it; below it its environment"),
     Column.STATE: ("State", "How it ended, or whether it is running"),
-    Column.CURVE: ("Evaluations", "Mean return of each evaluation, from its lowest to its highest"),
+    Column.CURVE: ("Returns", "Mean return of each evaluation, from its lowest to its highest"),
     Column.LAST: ("Last", "Mean return of the last evaluation"),
     Column.BEST: ("Best", "Mean return of the best evaluation"),
     Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),

@@ -71,15 +71,25 @@ class RunTreeModel(QAbstractItemModel):
         """Take in what a scan has found."""
         moved = any(self._moves(row) for row in found.rows)
         gone = [path for path in found.gone if self.rows.pop(path, None)]
+        renamed = [row for row in found.rows if self._has_other_name(row)]
         self.rows |= {row.path: row for row in found.rows}
         for row in found.rows:
             self._texts.pop(row.path, None)
         if moved or gone:
             self._rebuild()
-            return
-        for row in found.rows:
-            self._nodes[row.path].row = row
-            self._announce(row.path)
+        else:
+            for row in found.rows:
+                self._nodes[row.path].row = row
+                self._announce(row.path)
+        # Here, in another window, or on the command line.
+        for row in renamed:
+            self.renamed.emit(row.path, row.summary.name if row.summary else "")
+
+    def _has_other_name(self, row: RunRow) -> bool:
+        before = self.rows.get(row.path)
+        if before is None or before.summary is None or row.summary is None:
+            return False
+        return row.summary.name != before.summary.name
 
     def _moves(self, row: RunRow) -> bool:
         """True if what is new of a run gives it another place in the list."""
@@ -98,12 +108,9 @@ class RunTreeModel(QAbstractItemModel):
         row = self.rows.get(path)
         if row is None or row.summary is None:
             return
-        before = row.summary.name
         summary = replace(row.summary, name=label.name, note=label.note)
         # Without a stamp, so that the next scan reads it again.
         self.take(Found(rows=(RunRow(path=path, stamp=(), summary=summary),)))
-        if label.name != before:
-            self.renamed.emit(path, label.name)
 
     def set_training(self, path: Path | None) -> None:
         """Show this run as running, before a scan finds out."""

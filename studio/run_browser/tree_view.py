@@ -24,7 +24,7 @@ from studio.widgets.labels import breakable, plain_label
 _WIDTHS = {
     Column.RUN: 240,
     Column.STATE: 104,
-    Column.CURVE: 88,
+    Column.CURVE: 72,
     Column.LAST: 68,
     Column.BEST: 68,
     Column.STEPS: 98,

@@ -32,7 +32,7 @@ class DiskLabel(QLabel):
     def clear_estimate(self) -> None:
         """Show nothing: the settings are invalid or the environment is unknown."""
         self._reader.cancel()
-        self.hide()
+        self.clear()
 
     def show_estimate(self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path) -> None:
         """Show what a run takes; ``sizes`` are its observation and action dimensions."""
@@ -71,7 +71,6 @@ class DiskLabel(QLabel):
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)
-        self.show()
 
 
 def _amount(count: int) -> str:

@@ -146,7 +146,6 @@ class EnvSection(QWidget):
         elif self._asked != (env_id, args):
             self._asked = (env_id, args)
             self.facts.setText("Examining …")
-            self.facts.show()
             self._query(self._lookup, self._on_refused, quick=True)
 
     def note_file(self, choice: EnvChoice) -> None:
@@ -197,7 +196,6 @@ class EnvSection(QWidget):
             self._forget()
         facts = self.picker.facts(self.env_id)
         self.facts.setText(facts)
-        self.facts.setVisible(bool(facts))
 
     @Slot(object)
     def _on_looked_up(self, answer: dict[str, Any]) -> None:

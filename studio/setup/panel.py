@@ -17,7 +17,7 @@ from studio.setup.preset_choice import PresetChoice
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.form_area import scroll_to
-from studio.widgets.forms import make_form, remark
+from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
 from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs
 from td3core.config.presets import PLUS
@@ -135,6 +135,8 @@ class SetupPanel(QWidget):
         # The style sheet may have changed the font.
         for combo in (self._env, self._presets.preset):
             combo.setMinimumWidth(self._presets.usual_width())
+        for hint, lines in ((self.environment.facts, 2), (self._presets.about, 3), (self.disk, 2)):
+            keep_lines(hint, lines)
 
     def set_busy(self, busy: bool) -> None:
         """Lock the form while a run is in progress, until the user prepares the next one."""

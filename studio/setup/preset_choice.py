@@ -115,7 +115,6 @@ class PresetChoice(QObject):
     def _on_chosen(self) -> None:
         chosen = self._chosen()
         self.about.setText(breakable(" ".join(preset.about for preset in chosen)))
-        self.about.setVisible(bool(chosen))
         self.changed.emit()
 
     @Slot(str)

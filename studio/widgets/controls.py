@@ -32,9 +32,21 @@ def enable(widget: QWidget, why_not: str) -> None:
     tip = widget.property(_TIP)
     if tip is None:
         tip = widget.toolTip()
-        widget.setProperty(_TIP, tip)
+        retip(widget, tip)
     widget.setEnabled(not why_not)
     widget.setToolTip(f"{tip}. Not now: {why_not}" if why_not else tip)
+
+
+def bring_to_front(dialog: QWidget) -> None:
+    """Show a dialog before all others, also one that is open already."""
+    dialog.show()
+    dialog.raise_()
+    dialog.activateWindow()
+
+
+def retip(widget: QWidget, tip: str) -> None:
+    """Give a control of :func:`enable` another tooltip for as long as it is enabled."""
+    widget.setProperty(_TIP, tip)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:

@@ -22,6 +22,12 @@ def setting_label(known: Spec, *, symbol: bool = False) -> QLabel:
     return label
 
 
+def keep_lines(label: QLabel, lines: int) -> None:
+    """Keep room for so many lines, also while there are fewer: what is below stays where it is."""
+    label.ensurePolished()
+    label.setMinimumHeight(lines * label.fontMetrics().lineSpacing())
+
+
 def remark(text: str = "") -> QLabel:
     """Return a muted label for secondary text."""
     label = QLabel(text)

@@ -2,7 +2,10 @@
 
 import re
 
-_SPACES = str.maketrans("", "", "_'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE} ")
+_SPACES = dict.fromkeys(
+    map(ord, "_'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"), " "
+)
+_SPACED_GROUPS = re.compile(r"[+-]?\d{1,3}( \d{3})+([.,]\d*)?")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _SEVERAL_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3}){2,}(\.\d*)?")
 
@@ -16,6 +19,9 @@ def read_number(text: str, *, whole: bool) -> float:
         ValueError: with a short reason, such as "not a number".
     """
     plain = text.strip().replace("\N{MINUS SIGN}", "-").translate(_SPACES)
+    if _SPACED_GROUPS.fullmatch(plain):
+        # Only between groups of three digits: "10 20" is two numbers.
+        plain = plain.replace(" ", "")
     if _SEVERAL_GROUPS.fullmatch(plain) or (whole and _GROUPS.fullmatch(plain)):
         plain = plain.replace(",", "")
     elif plain.count(",") == 1 and "." not in plain and not whole:

@@ -26,6 +26,7 @@ from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
+from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
@@ -256,7 +257,8 @@ class MainWindow(QMainWindow):
     def _show_comparison(self) -> None:
         self._centre.setCurrentWidget(self.comparison)
         # Plots and table need the height; Ctrl+R brings the list back.
-        self.docks.close("runs")
+        for name in ("runs", "many", "sweeps"):
+            self.docks.close(name)
 
     @Slot()
     def _toggle_runs(self) -> None:
@@ -284,7 +286,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_keys(self) -> None:
-        ShortcutsDialog(self.toolbar.keys(), self).show()
+        dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.toolbar.keys(), self)
+        bring_to_front(dialog)
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:

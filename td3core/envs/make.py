@@ -237,7 +237,12 @@ def _unknown_env_error(env_id: str) -> RequestError:
     same = [name for name in ours if name.lower() == env_id.lower()]
     # Gymnasium registers ids of simulators that few users have; suggest them last.
     near = difflib.get_close_matches(env_id, ours, n=1, cutoff=0.8)
-    return unknown_name("environment", env_id, same or near or sorted({*ours, *gym.registry}))
+    if same or near:
+        return unknown_name("environment", env_id, same or near)
+    every = sorted({*ours, *gym.registry})
+    # All of them would be a list that nobody reads to its end.
+    similar = difflib.get_close_matches(env_id, every, n=1, cutoff=0.5)
+    return unknown_name("environment", env_id, every if similar else sorted(ours))
 
 
 def _dependency_error(env_id: str, problem: Exception) -> RequestError:

@@ -1,7 +1,9 @@
 """The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -22,6 +24,8 @@ from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
+_NARROW = 520
+"""Pixels."""
 _GROUPS = (("Groups", True), ("Single runs", False))
 
 
@@ -46,6 +50,7 @@ class CompareBar(QFrame):
         self._metric.setToolTip("Which returns the first plot and the table compare")
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
+        self._captions: list[QLabel] = []
         self._make_buttons()
         self._lay_out()
         self._connect()
@@ -77,24 +82,41 @@ class CompareBar(QFrame):
         first.addWidget(self._heading, 1)
         first.addWidget(self._export)
         first.addWidget(self._close)
-        second.setSpacing(6)
+        second.setSpacing(4)
         second.addWidget(self._grouped)
         for text, control in (("x", self._axis), ("Return", self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)
-            second.addSpacing(6)
+            self._captions.append(label)
+            label.setContentsMargins(6, 0, 0, 0)
             second.addWidget(label)
             second.addWidget(control)
-        second.addSpacing(6)
-        second.addWidget(self._smoothing, 1)
         second.addStretch(1)
+        # Beside the others where there is room, else below them.
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._rows.setSpacing(6)
+        self._rows.addLayout(second)
+        self._rows.addWidget(self._smoothing, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 6, 6)
         layout.setSpacing(4)
         layout.addLayout(first)
-        layout.addLayout(second)
+        layout.addLayout(self._rows)
         layout.addWidget(self._notes)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave the captions out where there is little room: what is chosen must be readable."""
+        super().resizeEvent(event)
+        narrow = event.size().width() < _NARROW
+        style = Qt.ToolButtonStyle
+        shown = style.ToolButtonIconOnly if narrow else style.ToolButtonTextBesideIcon
+        for button in (self._export, self._close):
+            button.setToolButtonStyle(shown)
+        for caption in self._captions:
+            caption.setHidden(narrow)
+        ways = QBoxLayout.Direction
+        self._rows.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session

@@ -46,6 +46,7 @@ class PlaybackControls(QWidget):
         self.scrub_bar = ScrubBar()
         tip = "Where the episode is: drag to any step that was drawn"
         describe(self.scrub_bar, "replay_scrub_bar", "Step of the episode", tip)
+        self.scrub_bar.clear()
         self._make_buttons()
         self.speed_combo = _make_speed_combo(speed)
         self.seed_spin = _make_seed_box()

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 
 from studio.replay.renderer_client import Picture
+from studio.widgets.controls import enable
 
 _SHORTEST = 50
 
@@ -26,7 +27,8 @@ class ScrubBar(QSlider):
 
     def show_picture(self, picture: Picture) -> None:
         """Show where in its episode a picture is."""
-        self.setEnabled(True)
+        if not self.isEnabled():
+            enable(self, "")
         end = picture.latest if picture.complete else _reach(picture.latest)
         if end != self.maximum():
             self.setMaximum(end)
@@ -36,7 +38,7 @@ class ScrubBar(QSlider):
     def clear(self) -> None:
         """Show no episode."""
         self.setValue(0)
-        self.setEnabled(False)
+        enable(self, "choose an agent first")
 
     def _at(self, event: QMouseEvent) -> int:
         option = QStyleOptionSlider()

@@ -152,7 +152,7 @@ def test_the_list_opens_at_the_environment_in_the_field(picker):
 def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, picker, monkeypatch):
     monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: pytest.fail("it asked"))
     picker.setCurrentText("Ant-v5")
-    assert facts(find) == "105 observations · 8 actions · 1,000 steps · solved at 6000"
+    assert facts(find) == "105 observations · 8 actions · 1,000 steps · solved at 6,000"
     picker.setCurrentText("some.module:Thing")
     assert facts(find) == ""
 

@@ -30,6 +30,7 @@ from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
 from td3core.runs.listing import summarise
+from td3core.runs.metadata import RunLabel, write_label
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
@@ -130,6 +131,11 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
             model.setData(model.find(renamed.path.absolute()), name)
         assert title.text() == f"Pendulum-v1  ·  {shown}"
         assert plain_text(find("resume_button").toolTip()).startswith(f"Continue {shown} from")
+    # Another window, or the command line, may rename it, too.
+    write_label(run.path, RunLabel(name="far away"))
+    with qtbot.waitSignal(model.renamed, timeout=20_000):
+        window.runs.refresh()
+    assert title.text() == "Pendulum-v1  ·  far away"
 
 
 def test_reading_a_run_does_not_widen_the_window(qtbot, window, find, runs_dir) -> None:

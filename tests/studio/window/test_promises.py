@@ -1,0 +1,377 @@
+"""Promises that hold for all controls of the window at once, and small ones of a single place."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QPalette
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QScrollBar,
+    QTabBar,
+    QWidget,
+)
+
+from studio.formatting import format_number
+from studio.help.shortcuts import ShortcutsDialog
+from studio.session.controller import SessionState
+from studio.theme.theme import load_theme
+from td3core.protocol import events
+from tests.studio.fake_runs import make_run
+from tests.studio.window.test_main_job import click
+
+WAIT_MS = 20_000
+CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
+
+
+def controls(window: QWidget) -> Iterator[QWidget]:
+    """Yield what can be used, but for parts of other controls."""
+    for found in window.findChildren(QWidget):
+        inside = found.parentWidget()
+        part = isinstance(inside, QComboBox | QAbstractSpinBox | QAbstractItemView | QLineEdit)
+        own = found.objectName().startswith("qt_") or isinstance(found, QScrollBar)
+        scrolls_tabs = found.objectName() in ("ScrollLeftButton", "ScrollRightButton")
+        if not part and not own and not scrolls_tabs:
+            yield found
+
+
+def open_run(qtbot, window, run) -> None:
+    window.many.open_run(run.path)
+    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
+    qtbot, window, runs_dir, theme: str
+) -> None:
+    if window.theme.name != theme:
+        window.switch_theme()
+    open_run(qtbot, window, make_run(runs_dir))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=5_000)
+    seen, unseen = set(), set()
+    for spec, _ in window.panels:
+        window.docks.open(spec.name)
+        QApplication.processEvents()
+        for widget in controls(window):
+            tabbed = widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+            if not (tabbed and widget.isVisible() and widget.isEnabled()) or widget in seen:
+                continue
+            if isinstance(widget, QTabBar) and widget.visibleRegion().isEmpty():
+                # Not laid out yet.
+                continue
+            window.setFocus()
+            before = widget.grab().toImage()
+            widget.setFocus(Qt.FocusReason.TabFocusReason)
+            QApplication.processEvents()
+            seen.add(widget)
+            if widget.grab().toImage() == before:
+                inside = type(widget.parentWidget()).__name__
+                unseen.add(f"{type(widget).__name__} {widget.objectName()} in {inside}")
+    assert len(seen) > 80
+    assert unseen == set()
+
+
+def test_every_control_that_is_disabled_says_why(qtbot, window, runs_dir) -> None:
+    reason = re.compile(r"Not now: \w|first\b|^No change to|[Nn]o earlier runs")
+
+    def unexplained() -> list[str]:
+        found = []
+        for widget in controls(window):
+            inside = widget.parentWidget()
+            if not isinstance(widget, CONTROLS) or widget.isEnabled():
+                continue
+            # What is locked as a whole is explained by a button in its place.
+            shown = widget.currentText() if isinstance(widget, QComboBox) else ""
+            explained = reason.search(f"{widget.toolTip()} {shown}")
+            if inside is not None and inside.isEnabled() and not explained:
+                found.append(f"{widget.objectName()}: {widget.toolTip()}")
+        return found
+
+    for spec, _ in window.panels:
+        window.docks.open(spec.name)
+    assert unexplained() == []
+    open_run(qtbot, window, make_run(runs_dir))
+    assert unexplained() == []
+    for state in (SessionState.STARTING, SessionState.RUNNING, SessionState.STOPPING):
+        window.toolbar.show_state(state)
+        window.panels.set_busy(True)
+        assert unexplained() == []
+    window.panels.set_busy(False)
+
+
+def test_the_fields_of_setup_stay_where_they_are_while_hints_come_and_go(
+    qtbot, window, find
+) -> None:
+    names = ("preset_combo", "variant_combo", "seed_spin", "seeds_edit", "steps_spin")
+    toggle = find("setup_disk")
+
+    def places() -> list[int]:
+        qtbot.wait(30)
+        return [find(name).mapTo(window, QPoint()).y() for name in names] + [
+            toggle.geometry().bottom()
+        ]
+
+    before = places()
+    bundled = ("Pendulum-v1", "HalfCheetah-v5", "MountainCarContinuous-v0", "Walker2DBulletEnv-v0")
+    # The last one is half typed: nothing is known about it.
+    for env in (*bundled, "Ant-v5", "Bip"):
+        find("env_combo").setCurrentText(env)
+        assert places() == before, env
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    for steps in (1, 1_000_000_000):
+        find("steps_spin").setValue(steps)
+        assert places() == before
+
+
+def type_over(qtbot, box, text: str) -> None:
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, text)
+    qtbot.keyClick(box, Qt.Key.Key_Tab)
+
+
+@pytest.mark.parametrize("text", ["1e6", "1 000 000", "1,000,000", "1000000"])
+def test_a_number_of_steps_is_trained_as_it_was_typed(
+    qtbot, window, find, monkeypatch, text: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    type_over(qtbot, find("steps_spin"), text)
+    type_over(qtbot, find("spin_exploration_noise"), "0,01")
+    click(qtbot, find("train_button"))
+    (run,) = started
+    assert (run.config.steps, run.tunables.exploration_noise) == (1_000_000, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("steps_spin", "2e4x", "not a number"),
+        ("steps_spin", "10 20", "not a number"),
+        ("steps_spin", "0.5", "not a whole number"),
+        ("spin_tau", "7", "above the largest allowed value, 1"),
+        ("spin_batch_size", "12,5", "not a"),
+    ],
+)
+def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
+    qtbot, window, find, monkeypatch, name: str, text: str, reason: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    box = find(name)
+    before = box.value()
+    type_over(qtbot, box, text)
+    assert (box.text(), box.value()) == (text, before)
+    assert reason in box.accessibleDescription()
+    bad = QColor(window.theme.bad).name()
+    edge = box.grab().toImage()
+    assert edge.pixelColor(edge.width() // 2, 0).name() == bad
+    click(qtbot, find("train_button"))
+    assert started == []
+    assert text in window.banner.text
+    assert reason in window.banner.text
+    assert box.text() == text
+    # Another value makes it right again.
+    type_over(qtbot, box, str(before))
+    click(qtbot, find("train_button"))
+    assert len(started) == 1
+    assert not window.banner.isVisible()
+
+
+def test_dragging_moves_the_plots_and_changes_no_scale(qtbot, window, runs_dir) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    card = window.plots.card("plot_return")
+    box, view = card.plot.getViewBox(), card.plot.viewport()
+    box.setXRange(200, 600, padding=0)
+    (low, high), (bottom, top) = box.viewRange()
+    start = view.rect().center()
+
+    def mouse(kind: QEvent.Type, at: QPoint, buttons: Qt.MouseButton) -> None:
+        left = Qt.MouseButton.LeftButton
+        button = Qt.MouseButton.NoButton if kind is QEvent.Type.MouseMove else left
+        place, outside = QPointF(at), QPointF(view.mapToGlobal(at))
+        keys = Qt.KeyboardModifier.NoModifier
+        QApplication.sendEvent(view, QMouseEvent(kind, place, outside, button, buttons, keys))
+
+    mouse(QEvent.Type.MouseButtonPress, start, Qt.MouseButton.LeftButton)
+    for along in range(10, 61, 10):
+        mouse(QEvent.Type.MouseMove, start + QPoint(along, along // 2), Qt.MouseButton.LeftButton)
+    mouse(QEvent.Type.MouseButtonRelease, start + QPoint(60, 30), Qt.MouseButton.NoButton)
+    (low_now, high_now), (bottom_now, top_now) = box.viewRange()
+    assert low_now < low
+    assert high_now - low_now == pytest.approx(high - low)
+    assert bottom_now > bottom
+    assert top_now - bottom_now == pytest.approx(top - bottom)
+    # All plots are moved along, and new data does not take the view away.
+    assert window.plots.card("plot_q").plot.getViewBox().viewRange()[0] == [low_now, high_now]
+    window.model.curves_changed.emit()
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
+    assert box.viewRange()[0] == [low_now, high_now]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "word", "colour"),
+    [("user", "stopped", "muted"), ("finished", "finished", "good"), ("failed", "failed", "bad")],
+)
+def test_a_run_is_green_only_if_it_is_complete(
+    qtbot, window, find, runs_dir, stopped: str, word: str, colour: str
+) -> None:
+    open_run(qtbot, window, make_run(runs_dir, stopped=stopped, message="It broke."))
+    text = find("status_state").text()
+    assert word in text
+    assert getattr(window.theme, colour) in text
+    assert (window.theme.good in text) == (stopped == "finished")
+
+
+def test_the_time_left_follows_the_measured_speed(window, find, runs_dir) -> None:
+    run = make_run(runs_dir)
+    tell = window.model.handle
+    started = {"env_steps": 0, "device": "cpu", "threads": 1, "products": "MKL"}
+    tell(events.Started(run=run.path, config=run.config, tunables=run.first_tunables, **started))
+    window.status.show_state(SessionState.RUNNING)
+    nothing = np.empty((0, 8), np.float32)
+    common = {"updates": 500, "episodes": 5, "revision": 0, "tunables": run.first_tunables}
+    for speed, left in ((5.0, "2 min left"), (50.0, "10 s left")):
+        report = events.Progress(
+            env_steps=500,
+            phase=events.Phase.LEARNING,
+            steps_per_s=speed,
+            wall_s=10.0,
+            training=nothing,
+            exploration_noise=0.1,
+            **common,
+        )
+        tell(report)
+        assert left in find("status_numbers").text()
+
+
+def apart(first: QColor, second: QColor) -> float:
+    """Return how far two colours lie apart, on a scale of 441."""
+    return float(np.linalg.norm(np.subtract(first.getRgb()[:3], second.getRgb()[:3])))
+
+
+def test_the_selection_follows_the_theme(qtbot, window, runs_dir) -> None:
+    run = make_run(runs_dir)
+    window.show_runs()
+    qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=WAIT_MS)
+    window.runs.view.choose([run.path.absolute()], run.path.absolute())
+    view = window.runs.view
+    for _ in range(2):
+        window.switch_theme()
+        accent = QColor(window.theme.accent)
+        assert window.log.palette().color(QPalette.ColorRole.Highlight) == accent
+        row = view.visualRect(view.currentIndex())
+        picture = view.viewport().grab(row).toImage()
+        ground = picture.pixelColor(picture.width() - 3, 3)
+        panel = QColor(window.theme.panel)
+        assert apart(ground, accent) < 40 < apart(ground, panel)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (999.94, "999.9"),
+        (1234.0, "1,234"),
+        (6000.0, "6,000"),
+        (12345.6, "12,346"),
+        (-0.25, "-0.25"),
+    ],
+)
+def test_thousands_are_grouped_in_every_number(value: float, text: str) -> None:
+    assert format_number(value) == text
+
+
+def test_the_controls_of_a_comparison_are_whole_in_a_small_window(
+    qtbot, window, find, runs_dir
+) -> None:
+    window.resize(1024, 700)
+    runs = [make_run(runs_dir, seed=seed).path for seed in range(2)]
+    with qtbot.waitSignal(window.comparison.session.opened, timeout=WAIT_MS):
+        window.comparison.session.compare(runs)
+    QApplication.processEvents()
+    for name in ("group", "x", "metric"):
+        combo = find(f"compare_{name}_combo")
+        text = combo.fontMetrics().horizontalAdvance(combo.currentText())
+        # The frame and the arrow take 30 pixels.
+        assert combo.width() >= text + 30, name
+    heading = find("compare_heading")
+    assert heading.shown == heading.text()
+
+
+def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    axis = window.plots.card("plot_return").plot.getAxis("left")
+    assert axis.labelText == "return per episode"
+    window.docks.open("runs")
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: axis.labelText.endswith("…"), timeout=5_000)
+    assert axis.label.boundingRect().width() <= axis.height() + 12
+    # A small plot has no names, whatever its size.
+    assert not window.plots.card("plot_q").plot.getAxis("left").label.isVisible()
+    window.docks.close("runs")
+    window.resize(1280, 900)
+    qtbot.waitUntil(lambda: axis.labelText == "return per episode", timeout=5_000)
+
+
+def test_a_second_click_on_the_list_of_shortcuts_opens_no_second_one(window) -> None:
+    for _ in range(2):
+        window.toolbar.action("keys").trigger()
+    (dialog,) = window.findChildren(ShortcutsDialog)
+    assert dialog.isVisible()
+    dialog.close()
+
+
+# Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
+# deficiency (2009), severity 1.0; for linear RGB.
+DEUTAN = [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+]
+PROTAN = [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+]
+
+
+def lab(colour: str, matrix: list[list[float]]) -> np.ndarray:
+    """Return the CIE L*a*b* of a colour as someone with this matrix of vision sees it."""
+    code = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(code > 0.04045, ((code + 0.055) / 1.055) ** 2.4, code / 12.92)
+    seen = np.clip(np.array(matrix) @ linear, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ seen / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("matrix", [np.eye(3).tolist(), DEUTAN, PROTAN])
+def test_the_curves_of_a_plot_are_told_apart_with_any_vision(
+    name: str, matrix: list[list[float]]
+) -> None:
+    theme = load_theme(name)
+    plots = [
+        (theme.curve_raw, theme.curve_1, theme.curve_eval),
+        (theme.curve_1, theme.curve_2, theme.curve_3),
+        theme.compare[:4],
+    ]
+    for colours in plots:
+        found = [lab(colour, matrix) for colour in colours]
+        for at, first in enumerate(found):
+            for second in found[at + 1 :]:
+                # 2.3 is a difference just noticed, side by side.
+                assert np.linalg.norm(first - second) > 15, colours
