@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.replay.pane import ReplayPane
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import Picture
-from tests.studio.replay.scenes import blocks, load, renderers
+from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers
 
 MOST_MS = 2.0
 """Of the window's thread for a picture."""
@@ -35,6 +35,18 @@ class Costs:
         # Paints what has changed, which Qt would do up to 5 ms later.
         QCoreApplication.sendEvent(self._pane.window(), QEvent(QEvent.Type.UpdateRequest))
         self.seconds.append(time.thread_time() - began)
+
+
+def test_an_environment_is_freed_with_its_episode_though_it_refers_to_itself(
+    qtbot: QtBot, pane: ReplayPane, staged: Callable[[str], Path]
+) -> None:
+    load(qtbot, pane.player, staged("Heavy-v0"))
+    (renderer,) = renderers()
+    before = renderer.memory_info().rss
+    for seed in range(10):
+        with qtbot.waitSignal(pane.player.episode_began, timeout=WAIT_MS):
+            pane.player.start_over(seed)
+    assert renderer.memory_info().rss - before < 3 * 8 * 2**20
 
 
 @pytest.mark.slow
