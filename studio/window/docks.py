@@ -1,7 +1,9 @@
 """The docks around the plots: where they are, how large they are, and their saved layout."""
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt, QTimer
-from PySide6.QtGui import QScreen
+from functools import partial
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent, QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
 from studio.widgets.column_fit import ColumnFit
@@ -42,7 +44,8 @@ class Docks(QObject):
         ]
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
-        self._setfirst_sizes()
+        self._set_first_sizes()
+        window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec, panel: QWidget) -> None:
         dock = QDockWidget(spec.title, self._window)
@@ -82,11 +85,25 @@ class Docks(QObject):
         ]
         return ColumnFit(self._window, dock, form, others)
 
-    def _setfirst_sizes(self) -> None:
+    def _set_first_sizes(self) -> None:
         for name, dock in self._docks.items():
             spec = self._specs[name]
             if dock is self._on_side(spec)[0]:
                 self._window.resizeDocks([dock], [spec.size], _direction(spec))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Let the picture grow with the window; by itself Qt gives all new room to the plots."""
+        if watched is self._window and isinstance(event, QResizeEvent):
+            before, now = event.oldSize().width(), event.size().width()
+            if before > 0 and now != before and self._window.isVisible():
+                for name, dock in self._docks.items():
+                    if self._specs[name].grows and dock.isVisible() and not dock.isFloating():
+                        size = max(self._specs[name].size, round(dock.width() * now / before))
+                        QTimer.singleShot(0, self, partial(self._set_width, dock, size))
+        return super().eventFilter(watched, event)
+
+    def _set_width(self, dock: QDockWidget, width: int) -> None:
+        self._window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
 
     def dock(self, name: str) -> QDockWidget:
         """Return the dock of the panel with this name."""

@@ -67,6 +67,8 @@ class PanelSpec:
     """True if it shares the place of the panel before it on the same side."""
     hidden: bool = False
     """True if it stays closed until the user opens it."""
+    grows: bool = False
+    """True if it keeps its share of the width when the window is resized."""
 
 
 PANELS = (
@@ -93,6 +95,7 @@ PANELS = (
         side="right",
         make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
         size=420,
+        grows=True,
     ),
     PanelSpec(
         name="log",

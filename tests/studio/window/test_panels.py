@@ -190,3 +190,14 @@ def test_a_panel_chosen_from_the_menu_comes_before_its_neighbours(qtbot, window)
     window.docks.dock("sweeps").toggleViewAction().trigger()
     qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
     assert not window.docks.is_seen("many")
+
+
+def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, window) -> None:
+    window.resize(1280, 800)
+    dock = window.docks.dock("replay")
+    qtbot.waitUntil(lambda: window.width() == 1280 and dock.width() >= 400)
+    share = dock.width() / 1280
+    window.resize(2560, 1440)
+    qtbot.waitUntil(lambda: abs(dock.width() / 2560 - share) < 0.01)
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: abs(dock.width() / 1280 - share) < 0.01)
