@@ -46,7 +46,6 @@ class ConsentDialog(QDialog):
         allow.setObjectName("consent_allow_button")
         allow.setAutoDefault(False)
         refuse.setDefault(True)
-        refuse.setFocus()
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         advice = plain_label(_ADVICE)
@@ -58,6 +57,8 @@ class ConsentDialog(QDialog):
         layout.addLayout(form)
         layout.addWidget(advice)
         layout.addWidget(buttons)
+        # Only now do the buttons belong to this dialog; before, the first one would get the focus.
+        refuse.setFocus()
         self.finished.connect(self._on_finished)
 
     @Slot(int)

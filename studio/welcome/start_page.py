@@ -47,6 +47,8 @@ class StartPage(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
+        # Where it covers its place, it is not stretched.
+        layout.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout.addLayout(self._make_actions())
         layout.addWidget(self._make_recent())
         place.installEventFilter(self)
@@ -225,5 +227,8 @@ class StartPage(QFrame):
         # A new text reaches the inner layouts only now; the size would be that of the old one.
         layout = self.layout()
         assert layout is not None
+        for button in self.findChildren(QPushButton):
+            # Before it has its style, it asks for too little.
+            button.ensurePolished()
         layout.activate()
         return self.sizeHint()

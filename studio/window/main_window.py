@@ -257,7 +257,8 @@ class MainWindow(QMainWindow):
     def _show_comparison(self) -> None:
         self._centre.setCurrentWidget(self.comparison)
         # Plots and table need the height; Ctrl+R brings the list back.
-        self.docks.close("runs")
+        for name in ("runs", "many", "sweeps"):
+            self.docks.close(name)
 
     @Slot()
     def _toggle_runs(self) -> None:

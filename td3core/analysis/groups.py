@@ -110,7 +110,11 @@ def _names(groups: Sequence[Sequence[RunResults]], by: Sequence[str]) -> list[st
         return _unique([_run_names(groups), [group[0].path.name for group in groups]])
     if tuple(by) != (BY_SETTINGS,):
         return _unique([[_described(settings_of(group[0]), by) for group in groups]])
-    return _unique([_setting_names(groups)])
+    # Groups with the same settings can still be told apart by the names of their folders.
+    names = _setting_names(groups)
+    return _unique(
+        [names, [each[0].group or name for each, name in zip(groups, names, strict=True)], names]
+    )
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
@@ -119,14 +123,14 @@ def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
 
 
 def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    """Name groups as they were started, else by environment, if it differs, and variant."""
+    """Name groups by environment, if it differs, and variant."""
     several = len({run.config.env for group in groups for run in group}) > 1
     names = []
     for group in groups:
         first = group[0]
         parts = [part for part in first.config.preset.split(PLUS) if part != first.config.env]
         variant = PLUS.join(filter(None, parts)) or "TD3"
-        names.append(first.group or (f"{first.config.env} {variant}" if several else variant))
+        names.append(f"{first.config.env} {variant}" if several else variant)
     return names
 
 

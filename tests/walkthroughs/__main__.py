@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PEOPLE = ("newcomer", "tinkerer", "keyboard")
+PEOPLE = ("newcomer", "tinkerer", "keyboard", "researcher", "robotics")
 _LIMIT_S = 150
 
 

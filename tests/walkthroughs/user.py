@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
-from PySide6.QtGui import QContextMenuEvent, QKeySequence
+from PySide6.QtCore import QMimeData, QModelIndex, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -67,8 +67,13 @@ class User(Eyes):
         QTest.mouseClick(found[0], LEFT)
 
     def choose(self, text: str, of: Callable[[], object]) -> None:
-        """Choose from the menu that ``of`` opens, which may not return before it is closed."""
-        done = list[bool]()
+        """Choose from the menu that ``of`` opens, which may not return before it is closed.
+
+        Args:
+            text: How the entry begins; below another one as in ``Camera > Free``.
+            of: Opens the menu.
+        """
+        done, path = list[bool](), text.split(" > ")
 
         def look() -> None:
             menu = QApplication.activePopupWidget()
@@ -76,8 +81,12 @@ class User(Eyes):
                 QTimer.singleShot(50, look)
                 return
             for action in menu.actions():
-                if action.text().startswith(text) and action.isEnabled():
-                    done.append(True)
+                if action.text().startswith(path[0]) and action.isEnabled():
+                    path.pop(0)
+                    if path:
+                        QTimer.singleShot(100, look)
+                    else:
+                        done.append(True)
                     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
                     return
             done.append(False)
@@ -161,6 +170,17 @@ class User(Eyes):
         if double:
             QTest.mouseDClick(view.viewport(), LEFT, pos=place)
 
+    def drop(self, path: Path) -> None:
+        """Drag a file from elsewhere onto the window."""
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path))])
+        place, copy = self.window.rect().center(), Qt.DropAction.CopyAction
+        held = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        entered = QDragEnterEvent(place, copy, data, *held)
+        QApplication.sendEvent(self.window, entered)
+        self.expect("the file may be dropped", entered.isAccepted)
+        QApplication.sendEvent(self.window, QDropEvent(QPointF(place), copy, data, *held))
+
     # Keyboard -----------------------------------------------------------------------------------
 
     def press(self, keys: str, at: QWidget | None = None) -> None:
@@ -183,6 +203,7 @@ class User(Eyes):
         QTest.mouseClick(editor, LEFT)
         self.wait(30)
         QTest.keyClick(editor, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(editor, Qt.Key.Key_Backspace)
         QTest.keyClicks(editor, text)
         if not enter:
             return

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from studio.consent.dialog import ConsentDialog
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.branch_dialog import BranchDialog
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
@@ -28,6 +29,7 @@ from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
 from studio.window.main_window import MainWindow
 from td3core.checkpoint import read_header
+from td3core.config.consent import LocatedModule
 from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
 from tests.studio.fake_runs import make_run
@@ -103,3 +105,12 @@ def test_dialogs_name_their_controls_and_focus_what_one_came_for(
             wrong[f"{type(dialog).__name__} names"] = ", ".join(nameless(dialog))
         dialog.close()
     assert wrong == {}
+
+
+def test_the_keys_at_hand_refuse_code(qtbot: QtBot) -> None:
+    dialog = ConsentDialog(LocatedModule(name="theirs", path="/somewhere/theirs.py"))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    focused = dialog.focusWidget()
+    assert focused is not None
+    assert focused.objectName() == "consent_refuse_button"

@@ -1,6 +1,7 @@
 """Runs are grouped by their settings, and each group comes to the numbers of its own runs."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,17 @@ def test_environments_stand_side_by_side_but_are_never_pooled(runs_dir: Path) ->
     with pytest.raises(RequestError, match="cannot be compared"):
         improvement(*found.groups)
     assert len(compare(runs, by=("tau", "env")).groups) == 2
+
+
+def test_groups_are_named_by_what_differs_and_else_by_their_folders(runs_dir: Path) -> None:
+    started = [
+        replace(run, group=f"Pendulum-v1_2seeds_{number // 2}")
+        for number, run in enumerate(read(two_groups(runs_dir, seeds=2)))
+    ]
+    assert [each.name for each in group_runs(started)] == ["TD3 tau 0.005", "TD3 tau 0.01"]
+    again = [replace(run, group="Pendulum-v1_2seeds_2") for run in started[:2]]
+    names = [each.name for each in group_runs([*started[:2], *again])]
+    assert names == ["Pendulum-v1_2seeds_0", "Pendulum-v1_2seeds_2"]
 
 
 def test_runs_are_grouped_by_any_setting_or_not_at_all(runs_dir: Path) -> None:
