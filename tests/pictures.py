@@ -2,7 +2,7 @@
 
     python tests/pictures.py [FOLDER]
 
-takes about two minutes and writes light, dark, journal, resume, branch, group and
+takes about two minutes and writes start, light, dark, journal, resume, branch, group and
 compare_agents.png, each 1280 by 800.
 Nothing is staged: every curve comes from a training that went on meanwhile.
 """
@@ -118,6 +118,20 @@ def cut_short(runs: Path, seed: int, at: int) -> Path:
             made = [path for path in runs.glob("*") if path not in before]
         process.kill()
     return made[0]
+
+
+def first_start(made: Path, folder: Path) -> None:
+    """Open a window for the first time."""
+    window = build_window(made / "none")
+    window.resize(1280, 800)
+    window.show()
+    by = Photographer(window, folder)
+    play_the_walker(by)
+    by.wait(2_000)
+    by.take("start")
+    window.save_and_close()
+    window.deleteLater()
+    by.wait(SETTLED_MS)
 
 
 def play_the_walker(by: Photographer) -> None:
@@ -253,6 +267,7 @@ def main() -> None:
         os.environ["TD3_STUDIO_PRESETS"] = str(made / "presets")
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(made))
         sys.setswitchinterval(SWITCH_INTERVAL_S)
+        first_start(made, folder)
         runs = made / "runs"
         killed = cut_short(runs, seed=1, at=6_000)
         cut_short(runs, seed=2, at=3_000)

@@ -64,7 +64,7 @@ PLOTS = (
     ),
     PlotSpec(
         name="plot_critic_loss",
-        title="Critic losses",
+        title="Critic loss",
         help="Mean squared distance of each critic to the target, (Q − y)².",
         curves=(
             Curve("critic1_loss", "Q₁", "curve_1"),

@@ -10,8 +10,8 @@ from studio.widgets.figure_export import fill_export_menu
 
 _MAXIMISE = "Fill the middle of the window with this plot"
 _RESTORE = "Show all plots again (Esc)"
-_AROUND = 12
-"""Pixels beside and between title and button."""
+_AROUND, _GAP = 10, 2
+"""Pixels beside the title, and between the buttons."""
 
 
 class PlotHeader(QWidget):
@@ -32,6 +32,7 @@ class PlotHeader(QWidget):
         self._small = False
         self._less_wanted: list[QToolButton] = []
         self.title = title = QPushButton(plot.title)
+        self._heading: QWidget = title
         title.setObjectName(f"{plot.name}_title")
         title.setAccessibleName(f"Show {plot.title} large")
         title.setProperty("role", "plot_title")
@@ -40,7 +41,7 @@ class PlotHeader(QWidget):
         title.clicked.connect(self.chosen)
         self._bar = bar = QHBoxLayout(self)
         bar.setContentsMargins(6, 6, 2, 0)
-        bar.setSpacing(2)
+        bar.setSpacing(_GAP)
         bar.addWidget(title)
         bar.addStretch(1)
         if plot.log_button:
@@ -50,7 +51,9 @@ class PlotHeader(QWidget):
             log.setChecked(True)
             log.toggled.connect(self.log_toggled)
             bar.addWidget(log)
-        reset = self._button("fit-to-page-outline", "Show everything again (double click)")
+        self._reset = reset = self._button(
+            "fit-to-page-outline", "Show everything again (double click)"
+        )
         reset.clicked.connect(self.reset_requested)
         bar.addWidget(reset)
         export = self._export_button()
@@ -61,23 +64,27 @@ class PlotHeader(QWidget):
     def replace_title(self, control: QWidget) -> None:
         """Show a control in place of the title."""
         self.title.hide()
+        self._heading = control
         self._bar.insertWidget(0, control)
 
     def set_small(self, small: bool) -> None:
         """Leave out the buttons that a small plot has no room for."""
         self._small = small
-        for button in self._less_wanted:
-            button.setHidden(small)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Let the title have the room of a button that it needs: a click on it does as much."""
+        """Let the title have the room of buttons that it needs: clicks do as much as they."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        needed = self.title.sizeHint().width() + self._maximise.sizeHint().width() + _AROUND
-        self._maximise.setHidden(self._small and needed > self.width())
+        shown = [each for each in self._icons if not (self._small and each in self._less_wanted)]
+        room = self.width() - self._heading.sizeHint().width() - _AROUND
+        for button in (self._reset, self._maximise):
+            if sum(each.sizeHint().width() + _GAP for each in shown) > room and button in shown:
+                shown.remove(button)
+        for button in self._icons:
+            button.setHidden(button not in shown)
 
     def show_maximised(self, maximised: bool) -> None:
         """Show whether the plot fills the window's middle."""

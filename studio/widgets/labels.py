@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QStyle, QStyleOption, QWidget
 _LONG_WORD = 30
 _LONG_TIP = 80
 _SHORT = 60
+_LEAST = 4
 
 
 def breakable(text: str) -> str:
@@ -57,7 +58,9 @@ class ElidedLabel(QLabel):
         """The part of the text that fits."""
         room, indent = self.contentsRect().width(), max(self.indent(), 0)
         mode = Qt.TextElideMode.ElideRight
-        return self.fontMetrics().elidedText(self.text(), mode, room - indent)
+        found = self.fontMetrics().elidedText(self.text(), mode, room - indent)
+        # A letter or two of a long text are worse than nothing.
+        return found if found == self.text() or len(found) > _LEAST else ""
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return zero width: the label gives way to its neighbours."""

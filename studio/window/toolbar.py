@@ -36,7 +36,7 @@ class _Entry:
     tip: str
 
 
-_NEXT = "Add a run with the settings on the left to the queue: it starts when this one ends"
+_NEXT = "Queue a run with the settings on the left after this one"
 _RUN_ACTIONS = (
     _Entry("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
     _Entry("queue", "Train next", "playlist-plus", "Ctrl+Shift+T", _NEXT),

@@ -95,6 +95,7 @@ def look_closely(by: User) -> None:
     returns.expect_marker("→ 0.01")
     by.take("marker")
     returns.leave()
+    by.click("plot_q_title")
     by.click("plot_q_maximise")
     by.expect_gone("plot_return", "plot_critic_loss", "plot_actor_loss")
     plot = Plot(by, "plot_q")

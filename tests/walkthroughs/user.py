@@ -264,6 +264,10 @@ class User(Eyes):
                 if proposals is not None:
                     # They appear at any time, and would take the click.
                     proposals.close()
+                elif dialog.isVisible() and editor.text() != str(path):
+                    # It went to a folder that it had not read yet, and forgot the name.
+                    editor.selectAll()
+                    QTest.keyClicks(editor, str(path))
                 elif dialog.isVisible():
                     QTest.mouseClick(accept, LEFT)
                 return not dialog.isVisible()

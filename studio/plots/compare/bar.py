@@ -24,8 +24,8 @@ from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
-_NARROW = 520
-"""Pixels."""
+_NARROW, _TIGHT = 520, 560
+"""Below these widths, in pixels, the captions are left out, and the smoothing has its own line."""
 _GROUPS = (("Groups", True), ("Single runs", False))
 
 
@@ -116,7 +116,8 @@ class CompareBar(QFrame):
         for caption in self._captions:
             caption.setHidden(narrow)
         ways = QBoxLayout.Direction
-        self._rows.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
+        tight = event.size().width() < _TIGHT
+        self._rows.setDirection(ways.TopToBottom if tight else ways.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session

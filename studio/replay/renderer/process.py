@@ -5,6 +5,7 @@ torch nor Qt is imported here.
 """
 
 import contextlib
+import gc
 import traceback
 from multiprocessing.connection import Connection
 
@@ -373,6 +374,9 @@ class Renderer:
         if self._episode is not None:
             episode, self._episode = self._episode, None
             episode.close()
+            del episode
+            # Environments refer to themselves: their pictures would stay for dozens of episodes.
+            gc.collect()
         self._picture_due = self._picture_sent = False
         self._past = None
         self._recording.clear()

@@ -33,9 +33,11 @@ class Scripted(gym.Env):
     action_space = Box(-1.0, 1.0, (1,))
     observation_space = Box(-1.0, 1.0, (1,))
 
-    def __init__(self, render_mode=None, draws="well", fails_at=0, obs_dim=1):
+    def __init__(self, render_mode=None, draws="well", fails_at=0, obs_dim=1, ballast=0):
         self.render_mode, self.draws, self.fails_at = render_mode, draws, fails_at
         self.observation_space = Box(-1.0, 1.0, (obs_dim,))
+        # Refers to itself, as Box2D's environments do.
+        self.ballast = np.ones(ballast * 2**20, np.uint8), self
         self.obs, self.steps = np.zeros(obs_dim, np.float32), 0
 
     def reset(self, *, seed=None, options=None):
@@ -67,6 +69,7 @@ register("Blind-v0", draws="without driver")
 register("Growing-v0", draws="in many sizes")
 register("Failing-v0", fails_at=3)
 register("Changed-v0", obs_dim=2)
+register("Heavy-v0", ballast=8)
 '''
 
 

@@ -1,6 +1,9 @@
 """The timeline: all agents of the run on show, chosen by mouse or keys."""
 
+import time
+from importlib.resources import files
 from pathlib import Path
+from statistics import median
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -15,7 +18,9 @@ from td3core.config import make_settings
 from td3core.envs.make import check_env
 from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
 from td3core.runs.metadata import Parent
-from tests.studio.replay.scenes import PENDULUM, WAIT_MS, write_agent
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, write_agent
+
+WALKER = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
 
 
 @pytest.fixture
@@ -97,3 +102,25 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
     assert spoken.text(QAccessible.Text.Name) == "Checkpoints of the run"
     text = "3 agents; Step 2,000, return -150.0, best, branched from here"
     assert spoken.text(QAccessible.Text.Description) == text
+
+
+@pytest.mark.slow
+# Importing Box2D while warnings are errors ends the interpreter.
+@pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
+def test_the_first_picture_of_another_walker_comes_within_300_ms(
+    qtbot: QtBot, pane: ReplayPane
+) -> None:
+    walker = WALKER
+    series = sorted(walker.with_suffix("").glob("step_*.safetensors"))
+    load(qtbot, pane.player, walker)
+    player, seen, waits = pane.player, list[Path](), []
+    player.frame_ready.connect(lambda _: seen.append(player.agent.path if player.agent else walker))
+    for agent in [*series, walker] * 2:
+        began = time.monotonic()
+        seen.clear()
+        pane.timeline.chosen.emit(agent)
+        qtbot.waitUntil(lambda agent=agent: agent in seen, timeout=WAIT_MS)
+        waits.append(time.monotonic() - began)
+    assert player.playing
+    # Of many, as other work on this computer may take the processor for a moment.
+    assert median(waits) < 0.3, waits
