@@ -79,12 +79,16 @@ class PlotHeader(QWidget):
 
     def _fit(self) -> None:
         shown = [each for each in self._icons if not (self._small and each in self._less_wanted)]
-        room = self.width() - self._heading.sizeHint().width() - _AROUND
+        width = self.width()
+        room = width - self._heading.sizeHint().width() - _AROUND
         for button in (self._reset, self._maximise):
             if sum(each.sizeHint().width() + _GAP for each in shown) > room and button in shown:
                 shown.remove(button)
         for button in self._icons:
             button.setHidden(button not in shown)
+        # Showing one can lay out the plots anew, and what fitted before is then out of date.
+        if self.width() != width:
+            self._fit()
 
     def show_maximised(self, maximised: bool) -> None:
         """Show whether the plot fills the window's middle."""

@@ -101,6 +101,8 @@ class NumberBox(QDoubleSpinBox):
         Raises:
             RequestError: the text on show is no allowed value.
         """
+        # It may still be being typed: a click on a tool button takes no focus away.
+        self.interpretText()
         self._entry.require_none()
         return self.value()
 
@@ -166,6 +168,8 @@ class WholeNumberBox(QSpinBox):
         Raises:
             RequestError: the text on show is no allowed value.
         """
+        # It may still be being typed: a click on a tool button takes no focus away.
+        self.interpretText()
         self._entry.require_none()
         return self.value()
 

@@ -18,3 +18,10 @@ def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, w
         value.setText(text)
         for label in value.parentWidget().findChildren(QLabel):
             assert label.sizeHint().width() <= label.width(), label.text()
+
+
+def test_a_plot_made_large_in_a_small_window_can_be_maximised(qtbot, window, find) -> None:
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: find("plot_q_maximise").isHidden())
+    window.plots.show_large("plot_q")
+    qtbot.waitUntil(lambda: not find("plot_q_maximise").isHidden())

@@ -154,6 +154,34 @@ def test_a_number_of_steps_is_trained_as_it_was_typed(
     assert (run.config.steps, run.tunables.exploration_noise) == (1_000_000, 0.01)
 
 
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_what_is_still_being_typed_counts_when_train_is_pressed(
+    qtbot, window, find, monkeypatch, way: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    window.activateWindow()
+    for name, text in (("steps_spin", "7e3"), ("spin_tau", "0,03")):
+        box = find(name)
+        box.setFocus()
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        if way == "mouse":
+            click(qtbot, find("train_button"))
+        else:
+            window.toolbar.action("train").trigger()
+        assert box.hasFocus()
+    steps = [run.config.steps for run in started]
+    assert steps == [7_000, 7_000]
+    assert started[-1].tunables.tau == 0.03
+    box.selectAll()
+    qtbot.keyClicks(box, "wrong")
+    click(qtbot, find("train_button"))
+    assert len(started) == 2
+    assert "wrong is not a number" in window.banner.text
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
