@@ -249,13 +249,13 @@ class User(Eyes):
         self.expect(f"{name} is closed", lambda: not self._modal(name))
 
     def with_file(self, path: Path, opened: Callable[[], object]) -> None:
-        """Type a path into the file dialog that ``opened`` opens, and accept it."""
+        """Paste a path into the file dialog that ``opened`` opens, and accept it."""
 
         def choose() -> None:
             dialog = QApplication.activeModalWidget()
             editor = dialog.findChild(QLineEdit, "fileNameEdit")
             editor.selectAll()
-            QTest.keyClicks(editor, str(path))
+            editor.insert(str(path))
             buttons = dialog.findChildren(QPushButton)
             accept = next(each for each in buttons if each.isDefault())
 
@@ -267,7 +267,7 @@ class User(Eyes):
                 elif dialog.isVisible() and editor.text() != str(path):
                     # It went to a folder that it had not read yet, and forgot the name.
                     editor.selectAll()
-                    QTest.keyClicks(editor, str(path))
+                    editor.insert(str(path))
                 elif dialog.isVisible():
                     QTest.mouseClick(accept, LEFT)
                 return not dialog.isVisible()
