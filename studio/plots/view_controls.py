@@ -48,8 +48,10 @@ class SmoothingSlider(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(text)
-        layout.addWidget(self.slider, 1)
+        layout.addWidget(self.slider, 100)
         layout.addWidget(self._count)
+        # What is left in a wide window; otherwise the label would take it.
+        layout.addStretch(1)
 
     def show_value(self, count: int) -> None:
         """Show a value without a signal, unless the user is choosing one."""

@@ -55,7 +55,7 @@ class SetupPanel(QWidget):
         self._runs_dir = runs_dir
         self._live: Callable[[], Tunables] = Tunables
         self._shown_env = ""
-        self._shown_preset = ("", "")
+        self._shown_preset, self._preset_values = ("", ""), dict[str, Any]()
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
@@ -224,9 +224,13 @@ class SetupPanel(QWidget):
         # A preset may come from anyone, and its arguments may name code.
         self.environment.note_file(EnvChoice("", values.get("env_args", "")))
         chosen = (self._shown_env, self._presets.preset.currentText())
-        # Another algorithm is compared over the same number of steps.
-        self._fields.write_preset(values, keep={"steps"} if chosen == self._shown_preset else ())
-        self._shown_preset = chosen
+        keep = set[str]()
+        if chosen == self._shown_preset:
+            # Another algorithm is compared with everything else the same.
+            before = self._preset_values
+            keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
+        self._fields.write_preset(values, keep)
+        self._shown_preset, self._preset_values = chosen, values
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
         self._compare_with_origin()

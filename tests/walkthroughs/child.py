@@ -49,7 +49,8 @@ def main() -> int:
 
     def build_here(runs_dir: Path) -> MainWindow:
         window = build(runs_dir)
-        window.resize(width, height)
+        # Once it is there, as a user would, so that the replay takes its share.
+        QTimer.singleShot(100, partial(window.resize, width, height))
         by = User(window, Path(folder), f"{person}_{theme}_{size}", Path(home))
         QTimer.singleShot(500, partial(_walk, person, by, problems))
         return window

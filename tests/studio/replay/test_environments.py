@@ -9,9 +9,11 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player
+from studio.replay.renderer.camera import Camera
+from studio.replay.renderer.protocol import FREE
 from td3core import checkpoint
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.make import check_env
+from td3core.envs.make import check_env, make_env
 from td3core.evaluation.evaluate import evaluate
 from tests.studio.replay.scenes import WAIT_MS, endings, load, watched, write_agent
 from tests.td3core.envs.test_pybullet import WALKER, needs_pybullet
@@ -101,3 +103,24 @@ def test_without_a_simulator_of_its_own_kind_the_mouse_moves_no_camera(
     load(qtbot, pane.player, agent)
     assert not pane.view.moves_camera
     assert not pane.camera_menu.menuAction().isEnabled()
+
+
+@pytest.mark.slow
+def test_the_free_camera_begins_at_the_agent_however_far_it_has_run() -> None:
+    agent = checkpoint.load(Path(str(files("resources") / "agents" / "HalfCheetah-v5.safetensors")))
+    env, policy, camera = make_env("HalfCheetah-v5", render=True), agent.policy(), Camera()
+    obs, _ = env.reset(seed=0)
+    camera.draw(env)
+    for _ in range(200):
+        obs, *_ = env.step(policy(obs))
+    there = env.unwrapped.data.subtree_com[1].copy()
+    assert there[0] > 10
+    camera.reset(FREE)
+    camera.draw(env)
+    looking_at = env.unwrapped.mujoco_renderer.viewer.cam.lookat
+    assert tuple(looking_at) == pytest.approx(tuple(there))
+    for _ in range(50):
+        obs, *_ = env.step(policy(obs))
+    camera.draw(env)
+    assert tuple(looking_at) == pytest.approx(tuple(there)), "free, and not tracking"
+    env.close()

@@ -131,12 +131,20 @@ def test_the_first_size_fits_the_screen(window) -> None:
     assert QSize(1280, 800).boundedTo(room).width() == size.width()
 
 
-def test_another_algorithm_keeps_the_steps(window, find) -> None:
+def test_another_algorithm_keeps_all_that_it_does_not_set(window, find) -> None:
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(7_777)
+    find("field_eval_interval").setValue(1_234)
+    usual = find("field_actor_hidden").text()
     find("variant_combo").setCurrentText("DDPG")
     assert find("steps_spin").value() == 7_777
+    assert find("field_eval_interval").value() == 1_234
     assert not find("field_twin_critics").isChecked()
+    assert find("field_actor_hidden").text() == "400, 300"
+    find("variant_combo").setCurrentIndex(0)
+    assert find("field_twin_critics").isChecked()
+    assert find("field_actor_hidden").text() == usual
+    assert find("field_eval_interval").value() == 1_234
     find("env_combo").setCurrentText("BipedalWalker-v3")
     assert find("steps_spin").value() != 7_777
 
