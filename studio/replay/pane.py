@@ -187,7 +187,7 @@ class ReplayPane(QWidget):
         ScrubHold(player, controls.scrub_bar)
         controls.speed_changed.connect(player.set_speed)
         controls.seed_changed.connect(player.start_over)
-        self.question.allowed.connect(self.load)
+        self.question.allowed.connect(self._load_and_play)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._follower.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.

@@ -1,5 +1,6 @@
 """Which runs are compared as one group, what the groups are called, and how they differ."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from td3core.config import RunConfig, Tunables, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError, brief, unknown_name
 
+_BY_ITSELF = re.compile(r"_\d+seeds_")
+"""Part of the names that groups get where the user gives none."""
 BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
@@ -123,14 +126,16 @@ def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
 
 
 def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    """Name groups by environment, if it differs, and variant."""
+    """Name groups as the user does, else by environment, if it differs, and variant."""
     several = len({run.config.env for group in groups for run in group}) > 1
     names = []
     for group in groups:
         first = group[0]
         parts = [part for part in first.config.preset.split(PLUS) if part != first.config.env]
         variant = PLUS.join(filter(None, parts)) or "TD3"
-        names.append(f"{first.config.env} {variant}" if several else variant)
+        usual = f"{first.config.env} {variant}" if several else variant
+        named = first.group and not _BY_ITSELF.search(first.group)
+        names.append(first.group if named else usual)
     return names
 
 

@@ -96,6 +96,7 @@ def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
         answer(qtbot, window, "allow")
     assert not find("replay_allow_button").isVisible()
+    qtbot.waitUntil(lambda: window.replay.player.state is PlayerState.PLAYING, timeout=WAIT_MS)
     assert stranger.imported == {NAME}
     assert os.getpid() not in stranger.processes
 
