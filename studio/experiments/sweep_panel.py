@@ -140,7 +140,7 @@ class SweepPanel(QWidget):
         parts = QSplitter(Qt.Orientation.Horizontal)
         parts.addWidget(self.view)
         parts.addWidget(self.plots)
-        parts.setSizes([400, 600])
+        parts.setSizes([520, 480])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)

@@ -44,8 +44,13 @@ def plain_label(text: str = "", *, wrap: bool = True) -> QLabel:
 class ElidedLabel(QLabel):
     """A single line, cut off with an ellipsis; the tooltip shows all of it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(parent)
+        self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
 
     def setText(self, text: str) -> None:  # noqa: N802
@@ -57,8 +62,7 @@ class ElidedLabel(QLabel):
     def shown(self) -> str:
         """The part of the text that fits."""
         room, indent = self.contentsRect().width(), max(self.indent(), 0)
-        mode = Qt.TextElideMode.ElideRight
-        found = self.fontMetrics().elidedText(self.text(), mode, room - indent)
+        found = self.fontMetrics().elidedText(self.text(), self._mode, room - indent)
         # A letter or two of a long text are worse than nothing.
         return found if found == self.text() or len(found) > _LEAST else ""
 

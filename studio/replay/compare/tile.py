@@ -18,7 +18,8 @@ class Tile(QWidget):
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        self.title = ElidedLabel()
+        # Both ends tell agents apart: the run at the start, noise or push at the end.
+        self.title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.title.setObjectName(f"compare_title_{number}")
         self.total = ElidedLabel()
         self.total.setObjectName(f"compare_return_{number}")

@@ -22,7 +22,7 @@ ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
 """Encoders for MP4 with their options; the first one that PyAV was built with is used."""
 
 _MOST_MP4_FPS = 60
-_MOST_GIF_FPS = 25
+_MOST_GIF_FPS = 33
 """Players may slow down a GIF's frames of less than three hundredths of a second."""
 
 

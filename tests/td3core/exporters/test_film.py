@@ -213,7 +213,7 @@ def test_without_h264_a_film_is_mpeg4_and_without_that_it_is_refused(
         ("a.mp4", 50, 4.0, 50, 4),
         ("a.mp4", 125, 1.0, 125, 1),
         ("a.mp4", 30, 0.25, Fraction(15, 2), 1),
-        ("a.gif", 125, 1.0, 25, 5),
+        ("a.gif", 125, 1.0, Fraction(125, 4), 4),
     ],
 )
 def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
