@@ -30,7 +30,6 @@ from studio.widgets.figure_export import (
     large_enough,
     write_picture,
 )
-from td3core.errors import RequestError
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 
 VIEWS = ("Best so far", "Parallel coordinates", "Slices", "Importance")
@@ -137,11 +136,9 @@ class SweepPlots(QWidget):
         """Ask for a file and write the view on show, as a picture or as a table."""
         name = f"{self._state.name}_{self._view}" if self._state else self._view
         proposed = name.lower().replace(" ", "_")
-        try:
-            path = choose_file(self, f"Export {self._view.lower()}", proposed, kind)
-        except RequestError as problem:
-            self.export_failed.emit(str(problem))
-            return
+        path = choose_file(
+            self, f"Export {self._view.lower()}", proposed, kind, self.export_failed.emit
+        )
         if path is not None:
             self.export(path)
 

@@ -23,7 +23,6 @@ from studio.plots.view_range import Range, heights_shown
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
-from td3core.errors import RequestError
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -291,11 +290,7 @@ class PlotCard(QWidget):
     @Slot(str)
     def _ask_export(self, kind: str) -> None:
         name = self._name.removeprefix("plot_")
-        try:
-            path = choose_file(self, f"Export {self._title}", name, kind)
-        except RequestError as problem:
-            self.export_failed.emit(str(problem))
-            return
+        path = choose_file(self, f"Export {self._title}", name, kind, self.export_failed.emit)
         if path is not None:
             self.export(path)
 

@@ -13,7 +13,6 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QWidget
 
 from studio.theme.theme import Theme
-from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "csv")
 
@@ -127,24 +126,26 @@ def _draw_caption(painter: QPainter, caption: Caption, width: int) -> None:
         left += metrics.horizontalAdvance(entry.text) + 2 * _MARGIN
 
 
-def choose_file(parent: QWidget, title: str, name: str, kind: str) -> Path | None:
-    """Ask for the file to write; None if the user gives none.
+def choose_file(
+    parent: QWidget, title: str, name: str, kind: str, refuse: Callable[[str], object]
+) -> Path | None:
+    """Ask for the file to write; None if the user gives none, or it is refused.
 
     Args:
         parent: the widget that asks.
         title: title of the dialog.
         name: the name proposed, without a suffix.
         kind: the suffix, without its point.
-
-    Raises:
-        RequestError: the dialog asked about another name than the one that would be overwritten.
+        refuse: told why, where the dialog asked about another name than the one that would be
+            overwritten.
     """
     path, _ = QFileDialog.getSaveFileName(parent, title, f"{name}.{kind}", f"*.{kind}")
     if not path:
         return None
     chosen = with_suffix(Path(path), kind)
     if chosen != Path(path) and chosen.exists():
-        raise RequestError("{name} exists already; nothing was written.", name=chosen.name)
+        refuse(f"{chosen.name} exists already; nothing was written.")
+        return None
     return chosen
 
 

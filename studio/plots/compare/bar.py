@@ -20,7 +20,6 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
 from studio.widgets.labels import ElidedLabel
-from td3core.errors import RequestError
 
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
@@ -159,10 +158,7 @@ class CompareBar(QFrame):
         self._smoothing.show_value(view.smoothing)
 
     def _ask_export(self, kind: str) -> None:
-        try:
-            chosen = choose_file(self, "Export comparison", "comparison", kind)
-        except RequestError as problem:
-            self.refused.emit(str(problem))
-            return
+        asked = "Export comparison", "comparison", kind
+        chosen = choose_file(self, *asked, self.refused.emit)
         if chosen is not None:
             self._session.export(RETURN, chosen)

@@ -16,7 +16,6 @@ from studio.widgets.figure_export import (
     make_export_button,
     write_picture,
 )
-from td3core.errors import RequestError
 
 _MOST_BARS = 20
 _HEIGHT = 150
@@ -108,11 +107,7 @@ class ReturnHistogram(QWidget):
         self.export_button.menu().popup(self.plot.mapToGlobal(at))
 
     def _ask_export(self, kind: str) -> None:
-        try:
-            path = choose_file(self, "Export histogram", "returns", kind)
-        except RequestError as problem:
-            self.failed.emit(str(problem))
-            return
+        path = choose_file(self, "Export histogram", "returns", kind, self.failed.emit)
         if path is not None:
             self.export(path)
 

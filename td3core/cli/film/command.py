@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film import options
+from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import entrants_of, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
@@ -125,14 +126,8 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
 
 
 def _result(growth: "Growth", out: Path) -> dict[str, object]:
-    info = growth.info
     return {
-        "film": str(out),
-        "frames": info.frames,
-        "fps": info.fps,
-        "duration_s": info.duration_s,
-        "width": info.width,
-        "height": info.height,
+        **film_entries(growth.info, out),
         "checkpoints": [
             {
                 "checkpoint": str(each.scene.path),

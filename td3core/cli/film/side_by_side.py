@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.agents import environment_of
 from td3core.cli.consent import obtain_consent
+from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.paths import find_checkpoint
 from td3core.cli.terminal import Answer, console, print_result
@@ -66,14 +67,8 @@ def entrants_of(
 
 
 def _result(film: "ComparisonFilm", out: Path) -> dict[str, object]:
-    info = film.info
     return {
-        "film": str(out),
-        "frames": info.frames,
-        "fps": info.fps,
-        "duration_s": info.duration_s,
-        "width": info.width,
-        "height": info.height,
+        **film_entries(film.info, out),
         "agents": [
             {
                 "checkpoint": str(each.lane.entrant.path),

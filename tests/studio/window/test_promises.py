@@ -23,10 +23,8 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_number
 from studio.help.shortcuts import ShortcutsDialog
 from studio.session.controller import SessionState
-from studio.theme.theme import load_theme
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run
-from tests.studio.window.test_main_job import click
 
 WAIT_MS = 20_000
 CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
@@ -131,91 +129,6 @@ def test_the_fields_of_setup_stay_where_they_are_while_hints_come_and_go(
     for steps in (1, 1_000_000_000):
         find("steps_spin").setValue(steps)
         assert places() == before
-
-
-def type_over(qtbot, box, text: str) -> None:
-    box.setFocus()
-    box.selectAll()
-    qtbot.keyClicks(box, text)
-    qtbot.keyClick(box, Qt.Key.Key_Tab)
-
-
-@pytest.mark.parametrize("text", ["1e6", "1 000 000", "1,000,000", "1000000"])
-def test_a_number_of_steps_is_trained_as_it_was_typed(
-    qtbot, window, find, monkeypatch, text: str
-) -> None:
-    started = []
-    monkeypatch.setattr(window.many, "start", started.append)
-    find("env_combo").setCurrentText("Pendulum-v1")
-    type_over(qtbot, find("steps_spin"), text)
-    type_over(qtbot, find("spin_exploration_noise"), "0,01")
-    click(qtbot, find("train_button"))
-    (run,) = started
-    assert (run.config.steps, run.tunables.exploration_noise) == (1_000_000, 0.01)
-
-
-@pytest.mark.parametrize("way", ["mouse", "keys"])
-def test_what_is_still_being_typed_counts_when_train_is_pressed(
-    qtbot, window, find, monkeypatch, way: str
-) -> None:
-    started = []
-    monkeypatch.setattr(window.many, "start", started.append)
-    find("env_combo").setCurrentText("Pendulum-v1")
-    window.activateWindow()
-    for name, text in (("steps_spin", "7e3"), ("spin_tau", "0,03")):
-        box = find(name)
-        box.setFocus()
-        box.selectAll()
-        qtbot.keyClicks(box, text)
-        if way == "mouse":
-            click(qtbot, find("train_button"))
-        else:
-            window.toolbar.action("train").trigger()
-        assert box.hasFocus()
-    steps = [run.config.steps for run in started]
-    assert steps == [7_000, 7_000]
-    assert started[-1].tunables.tau == 0.03
-    box.selectAll()
-    qtbot.keyClicks(box, "wrong")
-    click(qtbot, find("train_button"))
-    assert len(started) == 2
-    assert "wrong is not a number" in window.banner.text
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("steps_spin", "2e4x", "not a number"),
-        ("steps_spin", "10 20", "not a number"),
-        ("steps_spin", "0.5", "not a whole number"),
-        ("spin_tau", "7", "above the largest allowed value, 1"),
-        ("spin_batch_size", "12,5", "not a"),
-    ],
-)
-def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
-    qtbot, window, find, monkeypatch, name: str, text: str, reason: str
-) -> None:
-    started = []
-    monkeypatch.setattr(window.many, "start", started.append)
-    find("env_combo").setCurrentText("Pendulum-v1")
-    box = find(name)
-    before = box.value()
-    type_over(qtbot, box, text)
-    assert (box.text(), box.value()) == (text, before)
-    assert reason in box.accessibleDescription()
-    bad = QColor(window.theme.bad).name()
-    edge = box.grab().toImage()
-    assert edge.pixelColor(edge.width() // 2, 0).name() == bad
-    click(qtbot, find("train_button"))
-    assert started == []
-    assert text in window.banner.text
-    assert reason in window.banner.text
-    assert box.text() == text
-    # Another value makes it right again.
-    type_over(qtbot, box, str(before))
-    click(qtbot, find("train_button"))
-    assert len(started) == 1
-    assert not window.banner.isVisible()
 
 
 def test_dragging_moves_the_plots_and_changes_no_scale(qtbot, window, runs_dir) -> None:
@@ -359,47 +272,3 @@ def test_a_second_click_on_the_list_of_shortcuts_opens_no_second_one(window) -> 
     (dialog,) = window.findChildren(ShortcutsDialog)
     assert dialog.isVisible()
     dialog.close()
-
-
-# Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
-# deficiency (2009), severity 1.0; for linear RGB.
-DEUTAN = [
-    [0.367322, 0.860646, -0.227968],
-    [0.280085, 0.672501, 0.047413],
-    [-0.01182, 0.04294, 0.968881],
-]
-PROTAN = [
-    [0.152286, 1.052583, -0.204868],
-    [0.114503, 0.786281, 0.099216],
-    [-0.003882, -0.048116, 1.051998],
-]
-
-
-def lab(colour: str, matrix: list[list[float]]) -> np.ndarray:
-    """Return the CIE L*a*b* of a colour as someone with this matrix of vision sees it."""
-    code = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
-    linear = np.where(code > 0.04045, ((code + 0.055) / 1.055) ** 2.4, code / 12.92)
-    seen = np.clip(np.array(matrix) @ linear, 0, 1)
-    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    xyz = np.array(to_xyz) @ seen / np.array([0.9505, 1.0, 1.089])
-    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-@pytest.mark.parametrize("name", ["light", "dark"])
-@pytest.mark.parametrize("matrix", [np.eye(3).tolist(), DEUTAN, PROTAN])
-def test_the_curves_of_a_plot_are_told_apart_with_any_vision(
-    name: str, matrix: list[list[float]]
-) -> None:
-    theme = load_theme(name)
-    plots = [
-        (theme.curve_raw, theme.curve_1, theme.curve_eval),
-        (theme.curve_1, theme.curve_2, theme.curve_3),
-        theme.compare[:4],
-    ]
-    for colours in plots:
-        found = [lab(colour, matrix) for colour in colours]
-        for at, first in enumerate(found):
-            for second in found[at + 1 :]:
-                # 2.3 is a difference just noticed, side by side.
-                assert np.linalg.norm(first - second) > 15, colours

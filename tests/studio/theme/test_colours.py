@@ -1,0 +1,49 @@
+"""Colours that anyone can tell apart."""
+
+import numpy as np
+import pytest
+
+from studio.theme.theme import load_theme
+
+# Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
+# deficiency (2009), severity 1.0; for linear RGB.
+DEUTAN = [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+]
+PROTAN = [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+]
+
+
+def lab(colour: str, matrix: list[list[float]]) -> np.ndarray:
+    """Return the CIE L*a*b* of a colour as someone with this matrix of vision sees it."""
+    code = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(code > 0.04045, ((code + 0.055) / 1.055) ** 2.4, code / 12.92)
+    seen = np.clip(np.array(matrix) @ linear, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ seen / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("matrix", [np.eye(3).tolist(), DEUTAN, PROTAN])
+def test_the_curves_of_a_plot_are_told_apart_with_any_vision(
+    name: str, matrix: list[list[float]]
+) -> None:
+    theme = load_theme(name)
+    plots = [
+        (theme.curve_raw, theme.curve_1, theme.curve_eval),
+        (theme.curve_1, theme.curve_2, theme.curve_3),
+        theme.compare[:4],
+    ]
+    for colours in plots:
+        found = [lab(colour, matrix) for colour in colours]
+        for at, first in enumerate(found):
+            for second in found[at + 1 :]:
+                # 2.3 is a difference just noticed, side by side.
+                assert np.linalg.norm(first - second) > 15, colours

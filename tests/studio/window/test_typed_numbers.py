@@ -1,0 +1,92 @@
+"""Numbers typed into the forms: what is trained, and what stays marked as wrong."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+
+from tests.studio.window.test_main_job import click
+
+
+def type_over(qtbot, box, text: str) -> None:
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, text)
+    qtbot.keyClick(box, Qt.Key.Key_Tab)
+
+
+@pytest.mark.parametrize("text", ["1e6", "1 000 000", "1,000,000", "1000000"])
+def test_a_number_of_steps_is_trained_as_it_was_typed(
+    qtbot, window, find, monkeypatch, text: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    type_over(qtbot, find("steps_spin"), text)
+    type_over(qtbot, find("spin_exploration_noise"), "0,01")
+    click(qtbot, find("train_button"))
+    (run,) = started
+    assert (run.config.steps, run.tunables.exploration_noise) == (1_000_000, 0.01)
+
+
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_what_is_still_being_typed_counts_when_train_is_pressed(
+    qtbot, window, find, monkeypatch, way: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    window.activateWindow()
+    for name, text in (("steps_spin", "7e3"), ("spin_tau", "0,03")):
+        box = find(name)
+        box.setFocus()
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        if way == "mouse":
+            click(qtbot, find("train_button"))
+        else:
+            window.toolbar.action("train").trigger()
+        assert box.hasFocus()
+    steps = [run.config.steps for run in started]
+    assert steps == [7_000, 7_000]
+    assert started[-1].tunables.tau == 0.03
+    box.selectAll()
+    qtbot.keyClicks(box, "wrong")
+    click(qtbot, find("train_button"))
+    assert len(started) == 2
+    assert "wrong is not a number" in window.banner.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("steps_spin", "2e4x", "not a number"),
+        ("steps_spin", "10 20", "not a number"),
+        ("steps_spin", "0.5", "not a whole number"),
+        ("spin_tau", "7", "above the largest allowed value, 1"),
+        ("spin_batch_size", "12,5", "not a"),
+    ],
+)
+def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
+    qtbot, window, find, monkeypatch, name: str, text: str, reason: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    box = find(name)
+    before = box.value()
+    type_over(qtbot, box, text)
+    assert (box.text(), box.value()) == (text, before)
+    assert reason in box.accessibleDescription()
+    bad = QColor(window.theme.bad).name()
+    edge = box.grab().toImage()
+    assert edge.pixelColor(edge.width() // 2, 0).name() == bad
+    click(qtbot, find("train_button"))
+    assert started == []
+    assert text in window.banner.text
+    assert reason in window.banner.text
+    assert box.text() == text
+    # Another value makes it right again.
+    type_over(qtbot, box, str(before))
+    click(qtbot, find("train_button"))
+    assert len(started) == 1
+    assert not window.banner.isVisible()
