@@ -86,6 +86,7 @@ def fill_in(find: Callable[[str], QWidget], env: str, steps: int, seeds: str = "
     find("seeds_edit").setText(seeds)
 
 
+@pytest.mark.slow
 def test_a_group_from_setup_trains_its_seeds_in_processes(qtbot, window, find, panel) -> None:
     fill_in(find, STEPS_ENV, 200, "2")
     find("train_button").click()

@@ -75,6 +75,7 @@ def test_nothing_is_offered_without_an_agent(pane: ReplayPane) -> None:
     assert {action.toolTip() for action in actions} == {"Choose an agent first"}
 
 
+@pytest.mark.slow
 def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

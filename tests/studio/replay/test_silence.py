@@ -186,6 +186,7 @@ def test_an_environment_that_hangs_is_noticed_and_replaced(
     assert not pane.message.isVisible()
 
 
+@pytest.mark.slow
 def test_a_stopped_process_is_noticed_within_two_seconds_and_may_come_back(
     qtbot: QtBot, pane: ReplayPane, agent: Path
 ) -> None:

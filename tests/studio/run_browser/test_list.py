@@ -198,6 +198,7 @@ def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(root, runs_dir)
     assert row.summary.state == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_thousand_runs_are_listed_while_the_window_goes_on(qtbot, browser, runs_dir) -> None:
     first = make_run(runs_dir)
     for number in range(1, 1000):

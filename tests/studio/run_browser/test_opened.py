@@ -90,6 +90,7 @@ def test_steps_that_a_resumed_run_took_again_are_shown_once(runs_dir) -> None:
     assert (q1[steps < 400] < 0).all()
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_read_beside_the_window(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs", steps=10_000_000)
     with (run.path / "training.csv").open("a") as file:

@@ -93,6 +93,7 @@ def test_the_guard_notices_whatever_the_main_thread_does(guard, runs_dir) -> Non
     assert guard.found == []
 
 
+@pytest.mark.slow
 def test_a_run_is_trained_tuned_paused_saved_and_stopped(qtbot, guard, watched, look) -> None:
     listener = Listener(watched)
     look("env_combo").setCurrentText("Pendulum-v1")
@@ -139,6 +140,7 @@ def test_a_run_is_opened_and_its_agents_and_those_of_an_earlier_run_are_listed(
     assert guard.found == []
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_and_a_finished_one_asked_for_more_steps(
     qtbot, guard, watched, look, before, monkeypatch
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_run_is_resumed_and_a_finished_one_asked_for_more_steps(
     assert guard.found == []
 
 
+@pytest.mark.slow
 def test_a_branch_and_a_repetition_are_started(qtbot, guard, watched, before, monkeypatch) -> None:
     stopped, _, _ = before
     listener = Listener(watched)
@@ -222,6 +225,7 @@ def test_a_run_is_named_noted_shown_with_its_settings_and_deleted(
         assert not run.path.exists()
 
 
+@pytest.mark.slow
 def test_the_queue_changes_and_a_run_of_a_group_is_opened(qtbot, watched, before, look) -> None:
     click(qtbot, look("queue_button"))
     click(qtbot, look("queue_button"))

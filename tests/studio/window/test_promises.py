@@ -25,6 +25,7 @@ from studio.help.shortcuts import ShortcutsDialog
 from studio.session.controller import SessionState
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run
+from tests.support.marks import slow
 
 WAIT_MS = 20_000
 CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
@@ -47,7 +48,7 @@ def open_run(qtbot, window, run) -> None:
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", *slow("dark")])
 def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
     qtbot, window, runs_dir, theme: str
 ) -> None:

@@ -196,6 +196,7 @@ def test_all_that_acts_evaluates_and_lists_needs_no_torch(root: Path) -> None:
     assert (done.stdout.strip(), done.stderr) == ("False", "")
 
 
+@pytest.mark.slow
 def test_a_saved_agent_evaluates_and_films_without_torch(root: Path, tmp_path: Path) -> None:
     config, tunables = tiny("Pendulum-v1")
     path = tmp_path / "a.safetensors"

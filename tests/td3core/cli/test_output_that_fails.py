@@ -39,15 +39,8 @@ def finished(runs_dir: Path, steps: int = 60) -> RunDirectory:
     return run
 
 
-@pytest.mark.parametrize(
-    "redirection",
-    [
-        "2>/dev/full",
-        pytest.param("2>&-", marks=pytest.mark.slow),
-        pytest.param("2>&1 | true", marks=pytest.mark.slow),
-        pytest.param(">&- 2>&- <&-", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2>&1 | true", ">&- 2>&- <&-"])
 def test_a_run_finishes_though_standard_error_cannot_be_written(
     runs_dir: Path, redirection: str
 ) -> None:

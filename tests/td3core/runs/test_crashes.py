@@ -16,7 +16,8 @@ from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import go_on, go_on_well, stop_at
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 8])
 def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(
     tmp_path: Path, kills: int
 ) -> None:

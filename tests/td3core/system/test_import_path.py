@@ -51,7 +51,7 @@ def started(root: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[s
     "words",
     [
         ["list"],
-        ["train", "Pendulum-v1", *SMALL],
+        pytest.param(["train", "Pendulum-v1", *SMALL], marks=pytest.mark.slow),
         pytest.param(["check", "HalfCheetah-v5"], marks=pytest.mark.slow),
         pytest.param(["doctor"], marks=pytest.mark.slow),
     ],

@@ -12,6 +12,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Saved, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table
+from tests.support.marks import slow
 from tests.support.scripted import Script
 from tests.td3core.helpers import finish, run, same, tensors, tiny
 from tests.td3core.training.resuming import VALUES, go_on, go_on_well, refused, stopped
@@ -45,7 +46,7 @@ def reports_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("lose", [delete, move])
-@pytest.mark.parametrize("at", [5, 45, 96])
+@pytest.mark.parametrize("at", [45, *slow(5, 96)])
 def test_a_run_that_loses_its_folder_ends_with_a_whole_one(
     runs_dir: Path, lose: Callable[[Path], None], at: int
 ) -> None:

@@ -220,6 +220,7 @@ def test_a_damaged_agent_that_waited_is_left_out(runs_dir: Path) -> None:
 # A full disk -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,15 +69,8 @@ def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
     assert settings_of(other)[0] != settings_of(first)[0]
 
 
-@pytest.mark.parametrize(
-    "kill_at",
-    [
-        pytest.param(2, marks=pytest.mark.slow),
-        pytest.param(6, marks=pytest.mark.slow),
-        7,
-        pytest.param(13, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kill_at", [2, 6, 7, 13])
 def test_a_sweep_that_was_killed_continues_as_if_nothing_had_happened(
     runs_dir: Path, kill_at: int
 ) -> None:

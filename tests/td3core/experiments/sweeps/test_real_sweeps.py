@@ -78,6 +78,7 @@ def curve(run: Path) -> list[tuple[int, float]]:
     return RunDirectory.open(run).evaluations()
 
 
+@pytest.mark.slow
 def test_a_sweep_trains_ordinary_runs_and_names_the_best(
     tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
