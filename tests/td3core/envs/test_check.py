@@ -220,6 +220,9 @@ def test_the_known_environments_pass_without_an_error(known: KnownEnv) -> None:
     assert told(report, Level.ERROR) == {}
     # PyBullet's still have a method that Gymnasium has given up.
     expected = {"values", "Gymnasium's check"} if known.group == "PyBullet" else {"values"}
+    if known.env_id == "PusherBulletEnv-v0":
+        # Rarely, its physics give other results from the same seed.
+        expected.add("repeatable")
     assert set(told(report, Level.WARNING)) <= expected
 
 
