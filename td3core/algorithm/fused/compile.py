@@ -1,8 +1,10 @@
 """Compile the update for this machine: ``python -m td3core.algorithm.fused.compile``."""
 
+import contextlib
 import os
 
 import numpy as np
+from filelock import Timeout
 
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
@@ -31,12 +33,14 @@ def compile_kernel() -> None:
     kernel_cache.mark_ready()
 
 
-def main() -> None:
-    """Compile at low priority."""
+def main(*, wait: bool = False) -> None:
+    """Compile at low priority. Leave it to another process that does so already, or wait for it."""
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    compile_kernel()
+    # Every window and every run that finds no compiled update starts a process for it.
+    with contextlib.suppress(Timeout), kernel_cache.compiler_lock(wait=wait):
+        compile_kernel()
 
 
 if __name__ == "__main__":
-    main()
+    main(wait=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+from filelock import FileLock
 
 from td3core.system.child_process import python_command
 from td3core.system.files import make_folder, write_atomically
@@ -77,6 +78,18 @@ def load_or_compile() -> None:
                 command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
             )
         )
+
+
+def compiler_lock(*, wait: bool) -> FileLock:
+    """Return the lock of the one process that compiles; it is free again when that one is gone.
+
+    Taking it waits for another process, or raises :class:`filelock.Timeout`.
+
+    Raises:
+        OSError: the user's cache folder cannot be written.
+    """
+    make_folder(_folder())
+    return FileLock(_folder() / "compiling", blocking=wait)
 
 
 def mark_ready() -> None:
