@@ -107,11 +107,13 @@ class PlotGrid(CurveGrid):
             card.set_small(name != self._large and name != self.maximised)
 
     def show_only(self, name: str) -> None:
-        """Leave the bar in place, and let a plot of the lower row have the whole height."""
+        """Leave the bar in place, and let the row of one plot have the whole height."""
         if self._strip:
             return
         small = bool(name) and name != self._large
+        # Qt gives a row its share even if all in it is hidden.
         self._layout.setRowStretch(1, 0 if small else _LARGE)
+        self._layout.setRowStretch(2, 0 if name and not small else _SMALL)
         for column in range(len(self._cards) - 1):
             self._layout.setColumnStretch(column, 1)
         if small:

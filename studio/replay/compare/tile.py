@@ -25,20 +25,22 @@ class Tile(QWidget):
         self.total.setObjectName(f"compare_return_{number}")
         self.total.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.total.setFixedWidth(self.fontMetrics().horizontalAdvance("return -00000.0"))
-        self.total.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.total.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.ending = ending_label(f"compare_ending_{number}")
         self.view = FrameView("")
         self.view.use_all_height(True)
         self.view.setMinimumSize(0, 0)
         describe(self.view, f"compare_view_{number}", "", "")
-        heading = make_row(self.title, self.ending, self.total)
-        heading.setStretch(0, 1)
+        # Below the name, which needs all of the width if there are three in a small window.
+        figures = make_row(self.total, self.ending)
+        figures.insertStretch(1)
         # Or a first arrangement could widen the window.
         self.setMinimumSize(_SMALLEST)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addLayout(heading)
+        layout.addWidget(self.title)
+        layout.addLayout(figures)
         layout.addWidget(self.view, 1)
 
     def show_lane(self, lane: Lane, text: str) -> None:

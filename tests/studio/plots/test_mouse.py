@@ -99,6 +99,15 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     assert not any(entry.hidden for entry in layer.legend())
 
 
+@pytest.mark.parametrize("name", ["plot_return", "plot_q", "plot_actor_loss"])
+def test_a_maximised_plot_reaches_the_bottom_of_the_middle(qtbot, plots, find, name) -> None:
+    find(f"{name}_maximise").click()
+    card = plots.card(name)
+    qtbot.waitUntil(lambda: card.geometry().bottom() == plots.rect().bottom(), timeout=5_000)
+    assert card.width() == plots.width()
+    assert card.height() > 0.8 * plots.height()
+
+
 def test_a_plot_fills_the_middle_until_escape(qtbot, plots, find) -> None:
     find("plot_q_maximise").click()
     assert [name for name in ("plot_return", "plot_q") if not plots.card(name).isHidden()] == [
