@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.replay.compare.dialog import CompareDialog
+from studio.replay.compare.tile import Tile
 from studio.replay.compare.view import best_columns
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED, PlayerState
@@ -261,3 +262,15 @@ def test_tiles_use_the_room_they_have() -> None:
     assert best_columns(3, QSize(300, 700), 1.5, 20) == 1
     assert best_columns(4, QSize(900, 600), 1.5, 20) == 2
     assert best_columns(3, QSize(1500, 300), 1.5, 20) == 3
+
+
+def test_the_names_of_three_agents_can_be_read_in_a_window_of_1024_pixels(qtbot) -> None:
+    tile = Tile(1)
+    qtbot.addWidget(tile)
+    # A third of the room that the strip of plots leaves there.
+    tile.resize(220, 300)
+    tile.show()
+    name = "step 338,574 · noise σ 0.1"
+    tile.title.setText(name)
+    qtbot.waitUntil(lambda: tile.title.width() > 0)
+    assert tile.title.shown == name
