@@ -5,26 +5,30 @@ from collections.abc import Callable
 from datetime import datetime
 from html import escape
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
 from studio.theme.theme import Theme
+from studio.widgets.controls import make_row
 from studio.widgets.labels import breakable
+
+_MARGIN = 8
+"""Pixels around a banner."""
 
 
 class Banner(QFrame):
-    """A message above the plots. It stays until it is closed or replaced."""
+    """A message. It stays until it is closed or replaced."""
 
     link_activated = Signal(str)
 
@@ -57,13 +61,43 @@ class Banner(QFrame):
         close.setObjectName("banner_close_button")
         close.setAccessibleName("Close message")
         close.clicked.connect(self.hide)
-        layout = QHBoxLayout(self)
+        # The text needs all of the width in a small window.
+        message = make_row(self._text, close)
+        message.setStretch(0, 1)
+        buttons = make_row(self._action_button, self._copy)
+        buttons.insertStretch(0, 1)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 5, 5, 5)
-        layout.addWidget(self._text, 1)
-        layout.addWidget(self._action_button)
-        layout.addWidget(self._copy)
-        layout.addWidget(close)
+        layout.addLayout(message)
+        layout.addLayout(buttons)
         self.hide()
+
+    def float_over(self, host: QWidget) -> None:
+        """Lie over the lower edge of a widget, so that a message moves nothing."""
+        visible = self.isVisible()
+        self.setParent(host)
+        self.setVisible(visible)
+        host.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Stay at the lower edge."""
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def event(self, event: QEvent) -> bool:
+        """Grow and shrink with the message."""
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
+            self._place()
+        return super().event(event)
+
+    def _place(self) -> None:
+        host = self.parentWidget()
+        if host is not None and not self.isWindow():
+            room = host.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+            height = max(self.heightForWidth(room.width()), self.minimumSizeHint().height())
+            self.setGeometry(room.left(), room.bottom() + 1 - height, room.width(), height)
+            self.raise_()
 
     @property
     def text(self) -> str:

@@ -51,6 +51,26 @@ class Task:
 TASKS = (
     Task("Pendulum-v1", 20_000, seeds=5, lr=1e-3, gamma=0.98, learning_starts=1_000),
     Task("Hopper-v5", 100_000, seeds=3, lr=3e-4, gamma=0.99, learning_starts=10_000),
+    Task(
+        "HalfCheetah-v5",
+        50_000,
+        seeds=3,
+        lr=1e-3,
+        gamma=0.99,
+        learning_starts=10_000,
+        hidden=(128, 128),
+        batch_size=128,
+    ),
+    Task(
+        "BipedalWalker-v3",
+        100_000,
+        seeds=3,
+        lr=1e-3,
+        gamma=0.98,
+        learning_starts=10_000,
+        hidden=(128, 128),
+        batch_size=128,
+    ),
 )
 
 
