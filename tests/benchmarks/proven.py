@@ -3,6 +3,7 @@
     td3-studio train BipedalWalker-v3 --seeds 5
     .venv/bin/python tests/benchmarks/proven.py add RUN...     measure and keep finished runs
     .venv/bin/python tests/benchmarks/proven.py                print the tables
+    .venv/bin/python tests/benchmarks/proven.py draw FILE.png  draw the evaluations
 
 For each run ``proven/ENV.csv`` keeps every evaluation (seed, step, seconds, mean and all returns),
 and ``proven/ENV.json`` what the table says: the first step at which ten noise-free episodes passed
@@ -22,6 +23,13 @@ HERE = Path(__file__).with_suffix("")
 SEED, EPISODES = 1000, 100
 THRESHOLDS = {"Pendulum-v1": -170.0, "Walker2d-v5": 4000.0}
 """Where Gymnasium names none."""
+DRAWN = {
+    "Pendulum-v1": 1,
+    "LunarLanderContinuous-v3": 1,
+    "BipedalWalker-v3": 1,
+    "HalfCheetah-v5": 1000,
+}
+"""Environments of the figure, each with the unit of its returns."""
 
 
 def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -118,14 +126,54 @@ def tables() -> str:
     return "\n\n".join(parts)
 
 
+def curves(env: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return steps and mean returns of the evaluations of every seed."""
+    with (HERE / f"{env}.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    seeds = sorted({int(row["seed"]) for row in rows})
+    columns = [
+        [(float(r["env_steps"]), float(r["mean"])) for r in rows if int(r["seed"]) == seed]
+        for seed in seeds
+    ]
+    return [(np.array(x), np.array(y)) for x, y in (zip(*each, strict=True) for each in columns)]
+
+
+def draw(file: Path) -> None:
+    """Draw the evaluations: every seed, interquartile mean and its 95 % interval."""
+    from matplotlib.figure import Figure
+
+    from td3core.analysis.comparison import band_of
+
+    figure = Figure(figsize=(9.6, 2.5), dpi=125, layout="constrained")
+    for axes, (env, unit) in zip(figure.subplots(1, len(DRAWN)), DRAWN.items(), strict=True):
+        found = curves(env)
+        for x, y in found:
+            axes.plot(x / 1000, y / unit, color="#2563eb", alpha=0.25, linewidth=0.7)
+        band = band_of(found)
+        axes.plot(band.x / 1000, band.middle / unit, color="#2563eb", linewidth=1.6)
+        if band.low is not None and band.high is not None:
+            low, high = band.low / unit, band.high / unit
+            axes.fill_between(band.x / 1000, low, high, color="#2563eb", alpha=0.15, lw=0)
+        threshold = read(env)[0]["threshold"]
+        axes.axhline(threshold / unit, color="#6b7280", linewidth=0.8, linestyle="--")
+        axes.set_title(f"{env}, {len(found)} seeds", fontsize=7.5)
+        axes.set_xlabel("environment steps (thousands)", fontsize=7)
+        axes.set_ylabel("return" if unit == 1 else f"return (÷ {unit:,})", fontsize=7)
+        axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(file)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", nargs="?", choices=("add",))
+    parser.add_argument("act", nargs="?", choices=("add", "draw"))
     parser.add_argument("runs", type=Path, nargs="*")
     chosen = parser.parse_args()
     if chosen.act == "add":
         add(chosen.runs)
+    elif chosen.act == "draw":
+        draw(*chosen.runs)
     else:
         print(tables())
 
