@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from td3core.cli.consent import obtain_consent
+from td3core.cli.film.progress import FilmReporter
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
-from td3core.cli.terminal import Answer, log, print_result
+from td3core.cli.terminal import Answer, console, log, print_result
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
@@ -72,7 +73,8 @@ def replay_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with environment_of(found, path, consent, draws=True):
+    reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
+    with environment_of(found, path, consent, draws=True), reporter:
         result, info = record(
             found,
             video,
@@ -81,6 +83,7 @@ def replay_command(
             speed=speed,
             instruments=instruments,
             consent=consent,
+            report=reporter,
         )
     log(f"{info.frames} frames written to {video}")
     about = {"video": str(video), "frames": info.frames, "duration_s": info.duration_s}

@@ -11,6 +11,7 @@ from td3core.evaluation.rollout import RolloutStep
 from td3core.exporters.film.frames import episode_frames
 from td3core.exporters.film.instruments import InstrumentCanvas
 from td3core.exporters.film.numbers import play
+from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.randomness import Purpose, episode_seed
 
@@ -29,6 +30,7 @@ def record(
     speed: float = 1.0,
     instruments: bool = False,
     consent: Consent = NO_CONSENT,
+    report: Report = silent,
 ) -> tuple[EvaluationResult, FilmInfo]:
     """Record noise-free episodes; return their results, and what was written.
 
@@ -57,6 +59,8 @@ def record(
                         writer.write(canvas.compose(picture, step.step))
                     else:
                         writer.write(picture)
+                    made = writer.info().frames
+                    report(FilmProgress(episode=index, step=step.step, frames=made))
                     if step.over:
                         last_steps.append(step)
     assert writer is not None

@@ -10,13 +10,13 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from td3core.cli.progress import BarReporter
 
 if TYPE_CHECKING:
-    from td3core.exporters.film.growth import FilmProgress
+    from td3core.exporters.film.progress import FilmProgress
 
 _INTERVAL_S = 0.5
 
 
 class FilmReporter(BarReporter):
-    """A ``report`` for :func:`td3core.exporters.film.growth.record_growth`."""
+    """A ``report`` for the functions that record films."""
 
     def __init__(
         self,

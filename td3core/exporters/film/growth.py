@@ -11,6 +11,7 @@ from td3core.errors import RequestError
 from td3core.evaluation.rollout import RolloutStep
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import EpisodeFrames, episode_frames
+from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory
@@ -64,25 +65,6 @@ class FilmSettings:
     """Width and height of the film, both even; None for that of the environment's pictures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilmProgress:
-    """How far a film is."""
-
-    scene: int
-    """Counted from 0."""
-    scenes: int
-    episode: int
-    step: int
-    """Step of the episode."""
-    limit: int | None
-    """Steps after which the film leaves the episode; None if it does not."""
-    frames: int
-    """Frames of the film so far."""
-
-
-Report = Callable[[FilmProgress], None]
-
-
 def scenes_of_run(run: RunDirectory) -> list[Scene]:
     """Return the checkpoints of a run by step, each agent once, with the best one marked.
 
@@ -126,7 +108,7 @@ def record_growth(
     target: Path,
     settings: FilmSettings,
     consent: Consent = NO_CONSENT,
-    report: Report = lambda _: None,
+    report: Report = silent,
 ) -> Growth:
     """Record the episodes of every checkpoint, all from the same first states.
 

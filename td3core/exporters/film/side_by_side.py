@@ -18,10 +18,9 @@ from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import EpisodeFrames, Shot, episode_frames
 from td3core.exporters.film.growth import (
     HOLD_S,
-    FilmProgress,
-    Report,
     require_same_environment,
 )
+from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.randomness import Purpose, episode_seed
 
@@ -68,7 +67,7 @@ def record_side_by_side(
     target: Path,
     settings: ComparisonSettings,
     consent: Consent = NO_CONSENT,
-    report: Report = lambda _: None,
+    report: Report = silent,
 ) -> ComparisonFilm:
     """Record agents that begin with the same state and play in step.
 
@@ -163,7 +162,7 @@ class _Recorder:
     def _progress(self, index: int, step: int) -> FilmProgress:
         assert self.writer is not None
         frames = self.writer.info().frames
-        return FilmProgress(scene=0, scenes=1, episode=index, step=step, limit=None, frames=frames)
+        return FilmProgress(episode=index, step=step, frames=frames)
 
     def _compose(self, shots: Sequence[Shot]) -> NDArray[np.uint8]:
         """Return a frame with all pictures in rows, each with its caption."""

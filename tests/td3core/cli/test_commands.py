@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -160,7 +161,10 @@ def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
     saved, video = str(outcome.last_checkpoint), tmp_path / "film.mp4"
     options = ["--video", str(video), "--episodes", "2", "--seed", "3", "--json"]
     assert app.main(["replay", saved, *options]) == 0
-    found = last_line(capsys.readouterr().out)
+    said = capsys.readouterr()
+    # The window shows it as a bar.
+    assert re.search(r"^\d+% episode 1 of 2, [\d,]+ frames$", said.err, re.MULTILINE)
+    found = last_line(said.out)
     assert found["frames"] == sum(found["lengths"]) == 120
     with av.open(str(video)) as film:
         (stream,) = film.streams.video

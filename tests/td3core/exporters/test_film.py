@@ -18,7 +18,6 @@ from td3core.evaluation.evaluate import evaluate
 from td3core.exporters.film import writer
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.growth import (
-    FilmProgress,
     FilmSettings,
     record_growth,
     scenes_of_files,
@@ -26,6 +25,7 @@ from td3core.exporters.film.growth import (
 )
 from td3core.exporters.film.instruments import InstrumentCanvas
 from td3core.exporters.film.numbers import play
+from td3core.exporters.film.progress import FilmProgress
 from td3core.exporters.film.writer import FilmWriter
 from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory

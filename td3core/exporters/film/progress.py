@@ -1,0 +1,28 @@
+"""How far a film is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmProgress:
+    """How far a film is."""
+
+    scene: int = 0
+    """The agent or checkpoint, counted from 0."""
+    scenes: int = 1
+    episode: int
+    step: int
+    """Step of the episode."""
+    limit: int | None = None
+    """Steps after which the film leaves the episode; None if it does not."""
+    frames: int
+    """Frames of the film so far."""
+
+
+Report = Callable[[FilmProgress], None]
+
+
+def silent(progress: FilmProgress) -> None:
+    """Report nothing."""
+    del progress
