@@ -140,8 +140,17 @@ class SetupPanel(QWidget):
 
     def set_busy(self, busy: bool) -> None:
         """Lock the form while a run is in progress, until the user prepares the next one."""
+        focused = self.window().focusWidget()
+        if busy:
+            self.next_run.show()
+            # Qt takes the focus from what is locked, and gives it to nothing.
+            if focused is not None and self._content.isAncestorOf(focused):
+                self.next_run.setFocus()
         self._content.setEnabled(not busy)
-        self.next_run.setVisible(busy)
+        if not busy:
+            if focused is self.next_run:
+                self.focus_steps()
+            self.next_run.hide()
 
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop looking at the disk."""
