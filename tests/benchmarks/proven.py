@@ -51,7 +51,7 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
     passed = [int(row["env_steps"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
     seconds = [float(row["time_s"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
     last = checkpoint.load(run / "checkpoints" / "last.safetensors")
-    found = evaluate(last.policy(), config.env, episodes=EPISODES, seed=SEED)
+    found = evaluate(last.policy(), config.choice, episodes=EPISODES, seed=SEED)
     assert found is not None
     result = {
         "seed": config.seed,
@@ -109,7 +109,7 @@ def tables() -> str:
         interval = f" [{iqm.interval.low:.1f}, {iqm.interval.high:.1f}]" if iqm.interval else ""
         passing = f"first evaluation ≥ {results[0]['threshold']:g}"
         lines = [
-            f"**{path.stem}**, {results[0]['steps']:,} steps, {len(results)} seeds: interquartile"
+            f"**{path.stem}**, {results[0]['steps']:,} steps, {_seeds(len(results))}: interquartile"
             f" mean of 100 episodes {iqm.value:.1f}{interval}",
             "",
             f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | wall time |",
@@ -124,6 +124,10 @@ def tables() -> str:
             )
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _seeds(count: int) -> str:
+    return "1 seed" if count == 1 else f"{count} seeds"
 
 
 def curves(env: str) -> list[tuple[np.ndarray, np.ndarray]]:
