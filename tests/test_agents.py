@@ -51,7 +51,8 @@ def test_an_agent_repeats_the_first_episodes_of_its_record(name: str) -> None:
     if known is not None and not known.installed:
         pytest.skip(f"needs {known.package}")
     found, record = checkpoint.load(AGENTS / f"{name}.safetensors"), record_of(name)["evaluation"]
-    again = evaluate(found.policy(), name, episodes=EPISODES, seed=record["seed"])
+    choice = found.header.config.choice
+    again = evaluate(found.policy(), choice, episodes=EPISODES, seed=record["seed"])
     assert again is not None
     # Exact on the recorded kind of processor; the last digits of a product differ on others.
     spread = 0.2 * record["std"] + 1e-3 * abs(record["mean"])

@@ -1,5 +1,7 @@
 """The commands that use a saved agent: eval, replay and export."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import Answer, console, log, print_result
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
+from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
@@ -135,6 +137,11 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 
     require_writable_name(path, overwrite=overwrite)
     require_film_suffix(path)
+    if not path.absolute().parent.is_dir():
+        # Known before an episode is played.
+        raise RequestError(
+            "{path} cannot be written: {reason}.", path=str(path), reason=os.strerror(errno.ENOENT)
+        )
     return path.absolute()
 
 

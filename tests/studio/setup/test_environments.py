@@ -135,7 +135,8 @@ def test_a_row_that_was_found_puts_its_name_into_the_field(qtbot, window, picker
     qtbot.keyClick(popup, Qt.Key.Key_Return)
     assert picker.currentText() == "BipedalWalkerHardcore-v3"
     assert find("preset_combo").currentText() == "BipedalWalkerHardcore-v3"
-    assert facts(find).startswith("24 observations")
+    # Its preset has arguments, with which it is looked at beside the window.
+    qtbot.waitUntil(lambda: facts(find).startswith("24 observations"), timeout=30_000)
 
 
 def test_the_list_opens_at_the_environment_in_the_field(picker):

@@ -17,6 +17,8 @@ from tests.support.scripted import Script
 from tests.td3core.helpers import finish, run, same, tensors, tiny
 from tests.td3core.training.resuming import VALUES, go_on, go_on_well, refused, stopped
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("episodes", "training", "evaluations")
 
 

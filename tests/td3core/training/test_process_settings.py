@@ -23,6 +23,8 @@ from tests.support.scripted import Script
 from tests.td3core.helpers import fail, make_agent, make_header, run, same, tensors
 from tests.td3core.training.resuming import VALUES, branched, go_on, stopped
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def torch_defaults() -> Iterator[None]:

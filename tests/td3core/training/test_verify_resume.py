@@ -15,6 +15,8 @@ from tests.support.scripted import Script
 from tests.td3core.helpers import finish, tiny
 from tests.td3core.training.resuming import contents
 
+pytestmark = pytest.mark.slow
+
 VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
 
 
