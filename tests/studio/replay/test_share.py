@@ -250,7 +250,7 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
 def test_a_task_that_is_refused_gives_its_sentence(
     qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer_with(monkeypatch, tmp_path / "nowhere" / "a.mp4")
+    answer_with(monkeypatch, tmp_path / "a.mp4")
     shown.share.tasks._open(GrowthFilmDialog(tmp_path / "no run", 0, shown.window()))
     (dialog,) = shown.window().findChildren(GrowthFilmDialog)
     with qtbot.waitSignal(dialog.job.busy_changed, timeout=WAIT_MS):
