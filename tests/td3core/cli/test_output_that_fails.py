@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,19 @@ def test_a_result_that_cannot_be_written_is_reported_after_the_run_was_saved(
     finished(runs_dir)
 
 
+@pytest.fixture
+def no_nohup() -> Iterator[None]:
+    """Let children be ended by a hang-up, though the tests may run under ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
+@pytest.mark.usefixtures("no_nohup")
 def test_a_closed_terminal_saves_and_stops_the_run_with_its_processes(
     runs_dir: Path, number: int
 ) -> None:
