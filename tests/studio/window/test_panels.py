@@ -124,7 +124,7 @@ def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
     assert panel.shutdowns == 1
 
 
-def test_what_a_panel_refuses_is_shown_above_the_plots(build) -> None:
+def test_what_a_panel_refuses_is_shown_over_the_plots(build) -> None:
     window = build(HEALTH)
     window.panels.get(Health).refused.emit("There is no run to examine.")
     assert window.banner.isVisible()
