@@ -37,6 +37,9 @@ def _is_agent_or_run(path: Path) -> bool:
 def _open_window(arguments: list[str], paths: Sequence[Path] = ()) -> int:
     # Everything created during the start stays; collecting garbage would only take time.
     gc.disable()
+    from studio.source_reading import stop_source_reading
+
+    stop_source_reading()
     from studio.app import run
 
     try:

@@ -21,10 +21,12 @@ os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
 os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
 os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"
 
+from studio.source_reading import stop_source_reading  # noqa: E402
 from td3core.system.openmp import shorten_waits  # noqa: E402
 
 # As the program does itself; more processes than cores would wait for each other for seconds.
 shorten_waits()
+stop_source_reading()
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402

@@ -98,6 +98,23 @@ def test_importing_the_window_loads_no_torch(root: Path) -> None:
     assert done.stdout.split() == ["False", "True"], done.stderr
 
 
+def test_the_window_starts_without_reading_the_sources_of_its_modules(
+    root: Path, tmp_path: Path
+) -> None:
+    # PySide's import hook reads by way of linecache, which keeps all of it.
+    code = (
+        "import linecache, sys; from PySide6.QtWidgets import QApplication;"
+        "QApplication.exec = lambda *_: QApplication.closeAllWindows() or 0;"
+        "from studio.__main__ import main; status = main(['--runs-dir', sys.argv[1]]);"
+        "print(status, 'studio.app' in sys.modules, len(linecache.cache))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    status, started, read = done.stdout.split()
+    assert (status, started) == ("0", "True"), done.stderr
+    assert int(read) < 50, "source files were read"
+
+
 def test_importing_the_core_loads_no_window(root: Path) -> None:
     code = (
         "import sys, td3core.training.launch, td3core.cli.app, td3core.cli.doctor;"

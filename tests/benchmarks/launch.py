@@ -8,28 +8,25 @@ import json
 import sys
 import tempfile
 import time
-from unittest.mock import patch
 
 
 def main(began: float) -> int:
     """Print seconds from the start of the process to a painted window, and whether torch is in."""
     from PySide6.QtCore import QSettings
+    from PySide6.QtWidgets import QApplication
 
     from studio.__main__ import main as launch
 
     def say() -> int:
         """Stand in for the event loop: the window is there once its first events are done."""
-        from PySide6.QtWidgets import QApplication
-
         QApplication.processEvents()
         print(json.dumps({"seconds": time.time() - began, "torch": "torch" in sys.modules}))
         QApplication.closeAllWindows()
         return 0
 
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch("PySide6.QtWidgets.QApplication.exec", side_effect=say),
-    ):
+    # Plainly: unittest.mock would take a quarter of the time that is measured.
+    QApplication.exec = staticmethod(say)  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
         return launch(["--runs-dir", folder])
 
