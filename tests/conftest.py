@@ -1,6 +1,7 @@
 """What every test stands on: no screen, a runs folder of its own, nothing left running."""
 
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -13,6 +14,10 @@ os.environ["SDL_VIDEODRIVER"] = "dummy"
 # Runs take torch's update, wherever the tests run; those of the compiled one ask for it.
 os.environ["TD3_STUDIO_KERNEL"] = "off"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+# The suite writes 30,000 small files; on a disk with a journal that takes half a minute.
+_MEMORY = Path("/dev/shm")
+if sys.platform == "linux" and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 # Every process of the suite has folders of its own, and none of them is the user's.
 _OWN = tempfile.TemporaryDirectory(prefix="td3-studio-tests-")
 os.environ["TD3_STUDIO_RUNS"] = _OWN.name

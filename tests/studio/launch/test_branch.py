@@ -54,6 +54,7 @@ def menu_at(qtbot, window, path: Path) -> QAction:
     return rows.branch_action
 
 
+@pytest.mark.slow
 def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent(
     qtbot, window, find, parent, monkeypatch
 ):

@@ -79,6 +79,7 @@ def listed(qtbot, window, run: RunDirectory, name: str) -> QAction:
     return window.findChild(QAction, f"runs_{name}")
 
 
+@pytest.mark.slow
 def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, find, runs_dir):
     run = train_before(runs_dir, tau=0.0125, critic_lr=1e-3, seed=7)
     reached = checkpoint.read_header(run.last).counters.env_steps

@@ -127,6 +127,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
         redraw(qtbot, window)
 
 
+@pytest.mark.slow
 def test_a_real_run_with_one_critic_draws_one_curve(qtbot, window, find):
     from studio.session.controller import SessionState
     from tests.studio.window.test_main_job import click

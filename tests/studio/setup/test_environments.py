@@ -178,6 +178,7 @@ def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
     assert "window_envs" not in sys.modules
 
 
+@pytest.mark.slow
 def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot, window, find, picker, own_module
 ):
@@ -191,6 +192,7 @@ def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
 
 
+@pytest.mark.slow
 def test_arguments_that_are_typed_are_tried_as_well(qtbot, window, find, picker, own_module):
     picker.setCurrentText(own_module)
     field = find("field_env_args")
@@ -313,6 +315,7 @@ def test_closing_the_window_ends_a_check_that_hangs(qtbot, window, find, picker,
     assert not window.setup.environment._check.busy
 
 
+@pytest.mark.slow
 def test_a_check_can_be_asked_for_again_while_one_goes_on(
     qtbot, window, find, picker, dialog, own_module
 ):

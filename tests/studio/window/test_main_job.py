@@ -127,6 +127,7 @@ def watch_last_checkpoint(qtbot, window, find, path) -> None:
     qtbot.waitUntil(lambda: len(pictures) >= 30, timeout=60_000)
 
 
+@pytest.mark.slow
 def test_training_goes_on_at_once_while_an_agent_is_played(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
     frames: list[object] = []
@@ -155,6 +156,7 @@ def test_clicking_train_with_the_preset_teaches_pendulum(qtbot, window, find):
     assert ended.last_eval_return >= -200
 
 
+@pytest.mark.slow
 def test_several_environments_are_trained_to_the_end_from_the_form(qtbot, window, find):
     listener = Listener(window)
     find("env_combo").setCurrentText("Pendulum-v1")

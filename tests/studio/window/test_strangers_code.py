@@ -101,6 +101,7 @@ def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     assert os.getpid() not in stranger.processes
 
 
+@pytest.mark.slow
 def test_an_answer_is_remembered_for_the_next_window(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_run_in_a_process_is_steered_like_any_other(runs_dir: Path) -> None:
         assert (outcome.stopped, outcome.run) == ("user", started.run)
 
 
+@pytest.mark.slow
 def test_a_run_whose_process_is_killed_ends_as_failed(runs_dir: Path) -> None:
     with running(runs_dir, steps=ENDLESS) as (process, reported):
         started = reported.until(Started)

@@ -58,6 +58,7 @@ def film_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episode(
     ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
