@@ -47,6 +47,7 @@ class ReturnHistogram(QWidget):
         self.export_button = make_export_button(
             "evaluate_histogram_export", "histogram", self._ask_export
         )
+        self.export_button.setProperty("role", "menu")
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.plot.customContextMenuRequested.connect(self._show_menu)
         layout = QVBoxLayout(self)
