@@ -63,6 +63,7 @@ class RunTreeModel(QAbstractItemModel):
         self._root = _Node()
         self._nodes: dict[Path, _Node] = {}
         self._numbered: list[_Node] = [self._root]
+        self._theme: Theme | None = None
         self.set_theme(theme)
 
     # What changes -------------------------------------------------------------------------------
@@ -122,6 +123,9 @@ class RunTreeModel(QAbstractItemModel):
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
+        if theme == self._theme:
+            return
+        self._theme = theme
         self._icons = {
             state: theme.icon(name, getattr(theme, colour), selected=theme.on_accent)
             for state, (name, colour) in ICONS.items()

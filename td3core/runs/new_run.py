@@ -4,7 +4,6 @@ import os
 import platform
 import re
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,9 @@ def default_runs_dir() -> Path:
 
 def versions() -> dict[str, str]:
     """Return the versions of everything that a result depends on."""
+    # It brings the parser of e-mails along, which the start of the window need not wait for.
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
         try:
