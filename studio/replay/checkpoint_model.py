@@ -20,6 +20,8 @@ from td3core.checkpoint import SUFFIX
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
+WALKER = f"BipedalWalker-v3{SUFFIX}"
+"""The bundled agent to begin with: earlier agents of its run come with it."""
 _ONLY_NETWORKS = "An exported agent has only its networks: it cannot be trained further"
 
 
@@ -91,12 +93,12 @@ class CheckpointModel(QAbstractListModel):
         return QModelIndex()
 
     def first(self) -> Path | None:
-        """Return the first bundled agent, or else the first agent of all."""
-        for rows in reversed(self._sections.values()):
-            for row in rows:
-                if row.path is not None:
-                    return row.path
-        return None
+        """Return the bundled walker, else the first bundled agent, else the first of all."""
+        sections = reversed(self._sections.values())
+        paths = [row.path for rows in sections for row in rows if row.path is not None]
+        bundled = (row.path for row in self._sections[Section.BUNDLED])
+        walker = (path for path in bundled if path is not None and path.name == WALKER)
+        return next(walker, next(iter(paths), None))
 
     def current_files(self) -> list[SavedFile] | None:
         """Return the agents of the current run; None without a run."""

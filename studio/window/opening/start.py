@@ -5,13 +5,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studio.replay.checkpoint_model import WALKER
 from studio.welcome.start_facts import FIRST_ENV
 from studio.window.replay_stage import StageSize
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
-
-_WALKER = "BipedalWalker-v3.safetensors"
 
 
 def connect_start_page(window: "MainWindow") -> None:
@@ -30,7 +29,7 @@ def connect_start_page(window: "MainWindow") -> None:
 
 
 def _watch_walker(window: "MainWindow") -> None:
-    walker = Path(str(files("resources") / "agents" / _WALKER))
+    walker = Path(str(files("resources") / "agents" / WALKER))
     window.docks.open("replay")
     window.replay.checkpoints.select(walker)
     window.replay.checkpoints.checkpoint_activated.emit(walker)

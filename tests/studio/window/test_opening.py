@@ -71,3 +71,13 @@ def test_a_path_on_the_command_line_opens_the_window_with_it(
     assert __main__.main([str(run)]) == 0
     assert __main__.main(["agent.safetensors"]) == 0
     assert asked == [(None, [run]), (None, [Path("agent.safetensors")])]
+
+
+def test_the_walker_is_the_agent_that_plays_first(window: MainWindow) -> None:
+    # Whatever else is bundled: only the walker has earlier agents for the timeline.
+    model = window.replay.checkpoints.model
+    assert model.rowCount() > 5
+    first = model.first()
+    assert first is not None
+    assert first.stem == "BipedalWalker-v3"
+    assert first.with_suffix("").is_dir()
