@@ -4,11 +4,11 @@
     .venv/bin/python tests/benchmarks/additions.py --table          print what is there
 
 Every addition is shown alone against plain TD3 (the paper's settings, with networks and batches of
-128), over three seeds of HalfCheetah-v5, where plain TD3 learns within the steps given. Those that
-are about falling are shown on BipedalWalker-v3 as well. The score of a run is the mean over its
-last three evaluations, thirty noise-free episodes; the area is the mean over all of its
-evaluations, and so tells who learns sooner. Every finished run is kept in ``additions.json`` beside
-this file.
+128), over three seeds of HalfCheetah-v5, where plain TD3 learns within the steps given. A softer
+penalty for falling is shown on BipedalWalker-v3, where there is one, beside correlated noise. The
+score of a run is the mean over its last three evaluations, thirty noise-free episodes; the area is
+the mean over all of its evaluations, and so tells who learns sooner. Every finished run is kept in
+``additions.json`` beside this file.
 """
 
 import argparse

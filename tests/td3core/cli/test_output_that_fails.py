@@ -83,9 +83,7 @@ def no_nohup() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 @pytest.mark.usefixtures("no_nohup")
 def test_a_closed_terminal_saves_and_stops_the_run_with_its_processes(
     runs_dir: Path, number: int
