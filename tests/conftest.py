@@ -11,8 +11,6 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
-# Runs take torch's update, wherever the tests run; those of the compiled one ask for it.
-os.environ["TD3_STUDIO_KERNEL"] = "off"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # The suite writes 30,000 small files; on a disk with a journal that takes half a minute.
 _MEMORY = Path("/dev/shm")
@@ -25,6 +23,11 @@ os.environ["TD3_STUDIO_TRUST"] = _OWN.name + "/trusted.json"
 os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
 os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
 os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"
+
+from td3core.system import numerics  # noqa: E402
+
+# As the program does itself, before NumPy is loaded.
+numerics.pin()
 
 from studio.source_reading import stop_source_reading  # noqa: E402
 from td3core.system.openmp import shorten_waits  # noqa: E402

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.numerics import require_class
 from td3core.cli.options import (
     AsJson,
     EnvModule,
@@ -78,6 +79,8 @@ def train(
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
     config, tunables, typed = _settings(typed, preset, values)
+    if not several:
+        require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
     consent = obtain_consent(config.choice.with_consent(typed.consent), given=trust_env)
     if several:
@@ -133,6 +136,9 @@ def resume(
     steps: Steps = None,
     runs_dir: RunsDir = None,
     jobs: Jobs = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
+    ] = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
@@ -148,12 +154,16 @@ def resume(
         return resume_group(group, total, jobs, consent, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
+    from td3core.runs.resumption import class_of_run
     from td3core.training.launch import resume as resume_run
 
     found = find_run(run, runs_dir)
+    require_class(class_of_run(found))
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     return _run(
-        lambda control, report: resume_run(path, control, report, steps=total, consent=consent)
+        lambda control, report: resume_run(
+            path, control, report, steps=total, consent=consent, exact=exact
+        )
     )
 
 
@@ -176,7 +186,9 @@ def branch(
         values["steps"] = parse_value("steps", steps)
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
-    consent = obtain_consent(read_header(path).config.choice, given=trust_env)
+    config = read_header(path).config
+    require_class(str(values.get("numerics", config.numerics)))
+    consent = obtain_consent(config.choice, given=trust_env)
     return _run(
         lambda control, report: branch_run(path, values, control, report, folder, consent=consent),
     )
@@ -190,9 +202,11 @@ def verify(
     as_json: AsJson = False,
 ) -> Answer:
     """Check on copies whether a run resumes exactly. Status 1 if it does not."""
+    from td3core.runs.resumption import class_of_run
     from td3core.training.verify_resume import verify as verify_run
 
     found = find_run(run, runs_dir)
+    require_class(class_of_run(found))
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from td3core.config.env_choice import EnvChoice
 from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
+from td3core.system.numerics import AUTO, CLASSES
+
+COMPILED, TORCH = "compiled", "torch"
+"""What can compute the updates."""
 
 
 def default_threads() -> int:
@@ -40,7 +44,8 @@ class RunConfig:
         label="Seed",
         low=0,
         high=2**31 - 1,
-        help="The same seed, machine and thread count give the same run, bit for bit.",
+        help="The same settings, seed, numerics class, compiled engine and library versions give"
+        " the same run, bit for bit.",
     )
     steps: int = setting(
         300_000,
@@ -82,6 +87,23 @@ class RunConfig:
         choices=("cpu", "cuda"),
         help="Where updates are computed. With small networks the CPU is often as fast as a GPU"
         " (cuda), which pays off with wide layers and large batches.",
+    )
+    numerics: str = setting(
+        AUTO,
+        label="Numerics class",
+        choices=(AUTO, *CLASSES),
+        help="The kernels that multiply matrices. A run of class avx512 or avx2 is the same bit for"
+        " bit on every processor that has these instructions; avx2 trains slower on one that also"
+        " has AVX-512. auto takes the fastest class of this processor, and is replaced by its name"
+        " when the run is made.",
+    )
+    engine: str = setting(
+        AUTO,
+        label="Engine",
+        choices=(AUTO, COMPILED, TORCH),
+        help="What computes the updates. compiled: machine code made by Numba, several times faster"
+        " for small networks. torch: also for GPUs; repeatable on the same machine only. auto takes"
+        " compiled wherever Numba works.",
     )
     learning_starts: int = setting(
         25_000,

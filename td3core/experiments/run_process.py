@@ -8,6 +8,7 @@ from td3core.errors import Message, quoted
 from td3core.experiments.jobs import Job
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.system.message_process import MessageProcess
+from td3core.system.numerics import environment_of
 
 _CHILD = "td3core.experiments.run_child"
 _LAST_LINES = 40
@@ -41,7 +42,12 @@ class RunProcess:
         self._revision = 0
         self.stopping = False
         self._process = MessageProcess(
-            _CHILD, self._on_event, self._on_end, self._on_log, own_session=True
+            _CHILD,
+            self._on_event,
+            self._on_end,
+            self._on_log,
+            own_session=True,
+            environment=environment_of(job.numerics),
         )
         self._process.send(job)
 

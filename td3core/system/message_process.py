@@ -13,7 +13,7 @@ import signal
 import struct
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from td3core.system.child_process import python_command
@@ -45,12 +45,21 @@ class MessageProcess:
         on_log: Callable[[str], None] = _ignore,
         *,
         own_session: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``own_session``: signals of the terminal do not reach it."""
+        """``own_session``: signals of the terminal do not reach it.
+
+        ``environment``: its variables, if they are not those of this process.
+        """
         command = python_command(f"from {module} import main\nmain()")
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603
-            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=own_session
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=own_session,
+            env=environment,
         )
         self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
         reader = threading.Thread(target=self._read, name=f"read-{module}", daemon=True)

@@ -17,13 +17,16 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from td3core.algorithm import engine, fingerprint
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.run_config import COMPILED
 from td3core.envs.check.examine import check_before_training
+from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
@@ -42,11 +45,14 @@ from td3core.runs.journal import Change
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
+    class_on_record,
     pending_changes,
     require_same_sizes,
     resume_point,
+    with_recorded_numerics,
     with_total_steps,
 )
+from td3core.system import numerics
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report
@@ -69,6 +75,10 @@ class RunPlan:
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
+    notices: tuple[Message, ...] = ()
+    """What to say of it that makes no difference."""
+    exact: bool = False
+    """Refuse it where it would differ from a run that was never interrupted."""
 
 
 def train(
@@ -93,13 +103,15 @@ def train(
     runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
+        resolved = engine.resolve(config)
+
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, group=group)
+            made = RunDirectory.create(runs_dir, resolved, tunables, group=group)
             _lock(made, resources)
             return made
 
         return RunPlan(
-            config=config,
+            config=resolved,
             tunables=tunables,
             directory=make,
             schedule=Schedule(schedule),
@@ -116,11 +128,13 @@ def resume(
     *,
     steps: int | None = None,
     consent: Consent = NO_CONSENT,
+    exact: bool = False,
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
     Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
-    length of the whole run.
+    length of the whole run. Where the run would not be the same bit for bit, it says so;
+    ``exact`` refuses it then.
     """
     run = run.absolute()
 
@@ -132,6 +146,9 @@ def resume(
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
         directory = with_total_steps(directory, reached, steps)
+        recorded = saved.header.numerics if saved else {}
+        config, notices = with_recorded_numerics(directory.config, recorded)
+        directory = directory.with_config(engine.resolve_again(config))
 
         def reopen() -> RunDirectory:
             # It is locked already; this is for a folder that has to be made again.
@@ -149,6 +166,8 @@ def resume(
             schedule=Schedule(pending_changes(directory, saved), journaled=True),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
             consent=consent,
+            notices=tuple(notices),
+            exact=exact,
         )
 
     return _conduct(plan, control, report)
@@ -171,6 +190,11 @@ def branch(
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables = prepare_branch(checkpoint, values)
+        recorded = point.saved.header.numerics
+        config, notices = with_recorded_numerics(config, recorded)
+        if "numerics" in values or "engine" in values:
+            config = engine.resolve(config)
+        config = engine.resolve_again(config)
 
         def make() -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
@@ -179,7 +203,12 @@ def branch(
             return made
 
         return RunPlan(
-            config=config, tunables=tunables, directory=make, point=point, consent=consent
+            config=config,
+            tunables=tunables,
+            directory=make,
+            point=point,
+            consent=consent,
+            notices=tuple(notices),
         )
 
     return _conduct(plan, control, report)
@@ -228,14 +257,18 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
-    if config.device == "cpu":
-        # Before the limit below, which holds for the libraries that are loaded.
-        kernel_cache.load_or_compile()
+    # Before the limit below, which holds for the libraries that are loaded.
+    numerics.kernels()
+    if config.engine == COMPILED:
+        kernel_cache.load()
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
-    directory = plan.directory()
     agent = TD3(config, plan.tunables, info.obs_dim, info.act_dim)
+    record, computed_with, deviations = _numerics(plan, agent, info)
+    for message in plan.notices:
+        report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
+    directory = plan.directory()
     trainer = Trainer(
         directory,
         agent,
@@ -246,11 +279,37 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
         envs,
         plan.schedule,
         repeated_steps=plan.repeated_steps,
+        numerics=record,
+        computed_with=computed_with,
     )
     resources.callback(trainer.close)
     if plan.point is not None:
-        trainer.resume_from(plan.point)
+        trainer.resume_from(plan.point, deviations)
     return trainer
+
+
+def _numerics(
+    plan: RunPlan, agent: TD3, info: EnvInfo
+) -> tuple[dict[str, str], str, list[Message]]:
+    """Let the agent take its engine; return the record, the engine's name and what will differ.
+
+    Raises:
+        RequestError: something will, and the run is to be exact.
+    """
+    config, point = plan.config, plan.point
+    recorded: dict[str, str] = {}
+    if point is not None:
+        found = point.saved.header.numerics
+        recorded = fingerprint.with_names_of_today(found, class_on_record(found))
+    products = engine.take(agent, config, recorded.get("products", ""))
+    batch_size = plan.tunables.batch_size
+    record = fingerprint.record(config, info, products, batch_size, recorded)
+    deviations = fingerprint.differences(recorded, record)
+    if plan.exact and (found_before := [*(point.deviations if point else ()), *deviations]):
+        raise RequestError(
+            "The run cannot be resumed exactly: {reasons}", reasons=" ".join(found_before)
+        )
+    return record, engine.shown(config, products), deviations
 
 
 def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:

@@ -1,6 +1,6 @@
 """What a run reports and records: events to its listener, rows to its tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -95,6 +95,13 @@ class Recorder:
         entry = {"step": env_steps, "event": event, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
+
+    def log_deviations(self, messages: Sequence[Message], env_steps: int) -> None:
+        """Write to the journal why a resumed run differs from one never interrupted."""
+        for message in messages:
+            entry = {"step": env_steps, "event": "inexact", "message": message}
+            entry["time"] = timestamp.now()
+            self.write("the journal", env_steps, partial(self._run.note, entry))
 
     def save_agent(self, agent: Checkpoint, path: Path, *, announce: bool = True) -> bool:
         """Save an agent, report it if ``announce``, and return whether that worked.

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -55,7 +55,10 @@ class Trainer:
         schedule: Schedule,
         *,
         repeated_steps: int = 0,
+        numerics: Mapping[str, str],
+        computed_with: str,
     ) -> None:
+        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._remote = RemoteAccess(directory.path, directory.config, control, report)
@@ -70,8 +73,9 @@ class Trainer:
         choice = self.config.choice.with_consent(info.consent)
         self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
         self._state = RunState(
-            self.config, info, agent, self._collector, buffer, self._live, self._clock
+            self.config, info, agent, self._collector, buffer, self._live, self._clock, numerics
         )
+        self._computed_with = computed_with
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -85,14 +89,17 @@ class Trainer:
         """Environment steps taken so far."""
         return self._state.env_steps
 
-    def resume_from(self, point: ResumePoint) -> None:
-        """Continue where a checkpoint left off, in the same run or in a branch."""
+    def resume_from(self, point: ResumePoint, deviations: Sequence[Message] = ()) -> None:
+        """Continue where a checkpoint left off, in the same run or in a branch.
+
+        ``deviations``: why it will differ from a run that was never interrupted.
+        """
         saved, config = point.saved, self.config
         # A branch has a clock of its own, as it has tables of its own.
         resumed = point.origin == "resume"
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
-        self._deviations.extend(point.deviations)
-        self._deviations.extend(self._state.restore(saved, wall_s=before))
+        self._deviations.extend((*point.deviations, *deviations))
+        self._state.restore(saved, wall_s=before)
         missing = self._checkpointer.load_buffer(saved)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
@@ -110,6 +117,7 @@ class Trainer:
             )
             self._deviations.append(Message(template, episode=lost[0]))
         self._recorder.log_entry(point.origin, self.env_steps)
+        self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent
         own = parent is None or parent.env_steps < self.env_steps
         if own and self._reached(config.checkpoint_interval):
@@ -321,7 +329,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._state.choose_engine(),
+                products=self._computed_with,
             )
         )
         for message in self._deviations:

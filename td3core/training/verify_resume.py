@@ -12,7 +12,7 @@ from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Warned
 from td3core.runs.directory import RunDirectory
-from td3core.runs.resumption import resume_point
+from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
 from td3core.runs.tables import read_table
 from td3core.training.launch import resume
 
@@ -96,7 +96,7 @@ def _resume(
     warnings: list[Message] = []
 
     def report(event: Event) -> None:
-        if isinstance(event, Warned):
+        if isinstance(event, Warned) and event.message.template != KERNELS_ASSUMED:
             warnings.append(Message(event.message))
         if stopped():
             control.stop()

@@ -36,6 +36,13 @@ def _is_off() -> bool:
     return os.environ.get("TD3_STUDIO_KERNEL") == "off"
 
 
+def works() -> bool:
+    """Return whether there can be a compiled update here."""
+    from importlib.util import find_spec
+
+    return not _is_off() and all(find_spec(name) is not None for name in ("numba", "scipy"))
+
+
 def load() -> None:
     """Load the compiled update and the BLAS library it calls; takes half a second."""
     import numba

@@ -1,0 +1,198 @@
+"""Classes of BLAS kernels: what the last bits of a run depend on, besides settings and versions.
+
+A product of matrices adds its terms in an order that each kernel chooses for itself. OpenBLAS,
+which NumPy and SciPy bring along, picks kernels by the processor, unless it is told which to take
+before it is loaded. So a process has one class for life: :func:`pin` chooses it, and what is
+started from this process inherits it through the environment.
+
+A run of the class ``avx512`` or ``avx2`` is the same on every processor that has these
+instructions. ``neon``, ``generic`` and ``other`` name what was found; they promise no more than the
+same machine.
+"""
+
+import functools
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Mapping
+
+from td3core.errors import RequestError
+from td3core.system import processor
+
+AUTO = "auto"
+AVX512, AVX2, NEON, GENERIC, OTHER = "avx512", "avx2", "neon", "generic", "other"
+CLASSES = (AVX512, AVX2, NEON, GENERIC, OTHER)
+PORTABLE = (AVX512, AVX2)
+"""The classes that give the same bits on every processor that has them."""
+
+VARIABLE = "TD3_STUDIO_NUMERICS"
+"""The environment variable with the class that a process is to take."""
+_CORE_VARIABLE = "OPENBLAS_CORETYPE"
+_CORE = {AVX512: "SkylakeX", AVX2: "Haswell"}
+"""OpenBLAS's names of the kernels."""
+_CLASS = {core.lower(): name for name, core in _CORE.items()} | {"zen": AVX2}
+_OTHER_LIBRARIES = ("mkl", "blis", "openblas", "flexiblas")
+_SHOWN = {AVX512: "AVX-512", AVX2: "AVX2", NEON: "NEON", GENERIC: "generic", OTHER: "other"}
+
+_overridden: list[str] = []
+"""What the environment said of the kernels before :func:`pin` replaced it."""
+
+_SLOWING = (
+    *(_CORE_VARIABLE, "NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY", "NUMBA_CPU_NAME"),
+    *("MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "NUMBA_DISABLE_JIT"),
+)
+"""Variables that keep libraries from the instructions of the processor."""
+
+
+def available() -> tuple[str, ...]:
+    """Return the classes that this processor can compute in, the fastest first."""
+    machine, has = platform.machine().lower(), processor.features()
+    if machine in ("arm64", "aarch64"):
+        return (NEON,)
+    if machine not in ("x86_64", "amd64"):
+        return (OTHER,)
+    if not has.issuperset(("avx2", "fma")) or _numpy_is_held_back():
+        return (GENERIC,)
+    return PORTABLE if has.issuperset(processor.AVX512_PARTS) else (AVX2,)
+
+
+def natural() -> str:
+    """Return the class that this processor takes by itself."""
+    return available()[0]
+
+
+def _numpy_is_held_back() -> bool:
+    """Return whether NumPy must do without AVX2 and FMA: its tanh gives other bits then."""
+    if "numpy" in sys.modules:
+        has = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+        return not has.get("X86_V3", has.get("AVX2") and has.get("FMA3"))
+    disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
+    return any(name in disabled for name in ("X86_V3", "AVX2", "FMA3"))
+
+
+def pin() -> None:
+    """Choose the kernels of this process and of all that it starts. Call before NumPy is loaded.
+
+    Takes the class in ``TD3_STUDIO_NUMERICS``, else the fastest. Does nothing where NumPy is loaded
+    already, or where that class is of no use: :func:`current` tells what came of it.
+    """
+    if "numpy" in sys.modules or "scipy" in sys.modules:
+        return
+    wanted = os.environ.get(VARIABLE, "")
+    name = wanted if wanted in available() else natural()
+    before = os.environ.get(_CORE_VARIABLE)
+    if name in _CORE:
+        os.environ[_CORE_VARIABLE] = _CORE[name]
+        if before is not None and before.lower() != _CORE[name].lower():
+            _overridden.append(before)
+
+
+def current() -> str:
+    """Return the class of this process: what its libraries use, or will use once loaded."""
+    if "numpy" in sys.modules:
+        return _loaded_class()
+    told = os.environ.get(_CORE_VARIABLE)
+    return class_of_kernels(told) if told else natural()
+
+
+def kernels() -> str:
+    """Return the names of the kernels that NumPy and SciPy take here, as their libraries say."""
+    # SciPy has a library of its own, which is loaded with the first product that is compiled.
+    for module in ("numpy", "scipy.linalg.cython_blas"):
+        importlib.import_module(module)
+    return _loaded_kernels()
+
+
+def _loaded_kernels() -> str:
+    from threadpoolctl import threadpool_info
+
+    found = {
+        str(each.get("architecture") or each["internal_api"])
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    }
+    return " ".join(sorted(found))
+
+
+@functools.cache
+def _loaded_class() -> str:
+    return class_of_kernels(_loaded_kernels())
+
+
+def class_of_kernels(names: str) -> str:
+    """Return the class of what :func:`kernels` returns."""
+    match names.lower().split():
+        case [one] if one in _CLASS:
+            return _CLASS[one] if _CLASS[one] in available() else available()[-1]
+        case [one] if one not in _OTHER_LIBRARIES:
+            return NEON if NEON in available() else GENERIC
+    # Two kinds at once, or a library that tells nothing of its kernels.
+    return OTHER
+
+
+def resolve(setting: str) -> str:
+    """Return the class that the value of the setting ``numerics`` means for a new run.
+
+    Raises:
+        RequestError: this processor does not have it, or this process has another.
+    """
+    here = current()
+    if setting in (AUTO, here):
+        return here
+    if setting not in available():
+        raise RequestError(
+            "numerics cannot be {setting}: this processor has no {shown} instructions; it has"
+            " {available}.",
+            setting=setting,
+            shown=shown(setting),
+            available=", ".join(available()),
+        )
+    raise RequestError(
+        "numerics cannot be {setting}: this process computes with {here} kernels. Set {variable} to"
+        " {setting} before it starts.",
+        setting=setting,
+        here=shown(here),
+        variable=VARIABLE,
+    )
+
+
+def needs_other_process(name: str) -> bool:
+    """Return whether a run of this class can train on this machine, but not in this process."""
+    return name != AUTO and name != current() and name in available()
+
+
+def environment_of(name: str) -> dict[str, str]:
+    """Return the environment for a process of this class, where this machine has it."""
+    variables = dict(os.environ)
+    if name in _CORE and name in available():
+        variables |= {VARIABLE: name, _CORE_VARIABLE: _CORE[name]}
+    return variables
+
+
+def shown(name: str) -> str:
+    """Return a class as a person reads it."""
+    return _SHOWN.get(name, name)
+
+
+def lowest_common(machines: "list[tuple[str, ...]]") -> str:
+    """Return the fastest class that all these machines have; ``other`` if there is none."""
+    first, *others = machines
+    common = [name for name in first if all(name in each for each in others)]
+    return common[0] if common else OTHER
+
+
+def overridden() -> str:
+    """Return the kernels that the environment named and this process does not take; or nothing."""
+    return _overridden[0] if _overridden else ""
+
+
+def slowing_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what is set in the environment that may keep libraries from fast instructions."""
+    found = {name: environment[name] for name in _SLOWING if environment.get(name)}
+    if found.get(_CORE_VARIABLE, "").lower() in _CLASS:
+        # What pin() has set itself.
+        del found[_CORE_VARIABLE]
+    if overridden():
+        found[_CORE_VARIABLE] = overridden()
+    return found
