@@ -15,9 +15,9 @@ import importlib
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError
 from td3core.system import processor
 
 AUTO = "auto"
@@ -138,16 +138,8 @@ def resolve(setting: str) -> str:
         RequestError: this processor does not have it, or this process has another.
     """
     here = current()
-    if setting in (AUTO, here):
+    if resolve_for_children(setting) == here:
         return here
-    if setting not in available():
-        raise RequestError(
-            "numerics cannot be {setting}: this processor has no {shown} instructions; it has"
-            " {available}.",
-            setting=setting,
-            shown=shown(setting),
-            available=", ".join(available()),
-        )
     raise RequestError(
         "numerics cannot be {setting}: this process computes with {here} kernels. Set {variable} to"
         " {setting} before it starts.",
@@ -157,6 +149,24 @@ def resolve(setting: str) -> str:
     )
 
 
+def resolve_for_children(setting: str) -> str:
+    """Return what :func:`resolve` does, for runs in processes started from this one.
+
+    Raises:
+        RequestError: this processor does not have that class.
+    """
+    here = current()
+    if setting not in (AUTO, here, *available()):
+        raise RequestError(
+            "numerics cannot be {setting}: this processor has no {shown} instructions; it has"
+            " {available}.",
+            setting=setting,
+            shown=shown(setting),
+            available=", ".join(available()),
+        )
+    return here if setting == AUTO else setting
+
+
 def needs_other_process(name: str) -> bool:
     """Return whether a run of this class can train on this machine, but not in this process."""
     return name != AUTO and name != current() and name in available()
@@ -164,10 +174,12 @@ def needs_other_process(name: str) -> bool:
 
 def environment_of(name: str) -> dict[str, str]:
     """Return the environment for a process of this class, where this machine has it."""
-    variables = dict(os.environ)
-    if name in _CORE and name in available():
-        variables |= {VARIABLE: name, _CORE_VARIABLE: _CORE[name]}
-    return variables
+    return dict(os.environ) | (pinning(name) if name in available() else {})
+
+
+def pinning(name: str) -> dict[str, str]:
+    """Return the variables that pin a process to a class."""
+    return {VARIABLE: name, _CORE_VARIABLE: _CORE[name]} if name in _CORE else {}
 
 
 def shown(name: str) -> str:
@@ -175,11 +187,40 @@ def shown(name: str) -> str:
     return _SHOWN.get(name, name)
 
 
-def lowest_common(machines: "list[tuple[str, ...]]") -> str:
-    """Return the fastest class that all these machines have; ``other`` if there is none."""
+def shared_class(
+    setting: str, earlier: str, machines: Sequence[Sequence[str]]
+) -> tuple[str, Message | None]:
+    """Return the class for runs that are compared, on machines with these classes, best first.
+
+    Args:
+        setting: the value of the setting ``numerics``.
+        earlier: the class of such runs that have been trained; empty without any.
+        machines: the classes of each machine.
+
+    Returns:
+        The class, and a sentence where it is not what they would expect.
+
+    Raises:
+        RequestError: not every machine has the class that is set.
+    """
     first, *others = machines
-    common = [name for name in first if all(name in each for each in others)]
-    return common[0] if common else OTHER
+    common = [name for name in first if all(name in each for each in others)] or [OTHER]
+    if setting != AUTO and setting not in common:
+        raise RequestError(
+            "numerics cannot be {setting}: not every machine has it; they share {common}.",
+            setting=setting,
+            common=", ".join(common),
+        )
+    name = setting if setting != AUTO else earlier if earlier in common else common[0]
+    if earlier not in ("", name):
+        template = (
+            "Earlier runs were trained in numerics class {earlier}; new ones are trained in {name}."
+        )
+        return name, Message(template, earlier=earlier, name=name)
+    if setting == AUTO and not earlier and any(each[0] != name for each in machines):
+        template = "Not every machine has faster kernels: all runs use numerics class {name}."
+        return name, Message(template, name=name)
+    return name, None
 
 
 def overridden() -> str:

@@ -80,7 +80,7 @@ def _conduct(request: "SweepRequest", *, as_json: bool) -> Answer:
 
     control = Control()
     with interrupts_stop(control), SweepProgress(console) as report:
-        state, failed = conduct(request, control, report)
+        state, failed = conduct(request, control, report, log)
     if not as_json:
         for line in summary(state):
             print_result(line)

@@ -16,7 +16,7 @@ from td3core.experiments.groups.messages import (
     ResumedGroup,
 )
 from td3core.experiments.groups.seed_status import SeedStatus
-from td3core.experiments.groups.start import allocation_of, plan_group
+from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
@@ -44,7 +44,9 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
         plan = (job.runs_dir, job.seeds, job.config, job.tunables, consent, job.jobs)
         group, allocation = plan_group(*plan)
     else:
-        group = open_group(job.path)
+        group, notice = on_this_machine(open_group(job.path))
+        if notice:
+            link.send(GroupLog(seed=group.seeds[0], line=notice))
         if job.steps is not None:
             group = group.with_steps(job.steps)
         allocation = allocation_of(group, consent)

@@ -146,6 +146,7 @@ class SweepConductor:
         note = f"Trial {trial.number} of the sweep {self._spec.name}."
         try:
             config, tunables = self._spec.run_settings(trial.settings, run.seed)
+            config = replace(config, numerics=self._executor.numerics)
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
             self._executor.start(run.path)
         except (RequestError, OSError) as problem:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.sweeps.worker import Outcome, WorkerJob
+from td3core.system import numerics
 from td3core.system.child_process import python_command
 from td3core.system.regular_files import open_own, read_text, require_own
 
@@ -36,6 +37,10 @@ class Executor(Protocol):
     @property
     def slots(self) -> int:
         """How many runs train at once."""
+
+    @property
+    def numerics(self) -> str:
+        """The numerics class of its processes."""
 
     def start(self, run: Path) -> None:
         """Train this run from where it stands.
@@ -73,8 +78,16 @@ class LocalExecutor:
     Another one is kept ready: loading torch takes a process a second or two.
     """
 
-    def __init__(self, slots: int, log_dir: Path, consent: Consent = NO_CONSENT) -> None:
+    def __init__(
+        self,
+        slots: int,
+        log_dir: Path,
+        consent: Consent = NO_CONSENT,
+        numerics_class: str = numerics.AUTO,
+    ) -> None:
         """``consent`` is to the code that the files of its runs name."""
+        self._environment = numerics.environment_of(numerics_class)
+        self.numerics = numerics_class
         self._slots, self._allowed = slots, [list(each) for each in sorted(consent.allowed)]
         self._log_dir = log_dir
         self._spare: subprocess.Popen[bytes] | None = None
@@ -111,7 +124,11 @@ class LocalExecutor:
         path = self._log_dir / "workers.log"
         with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as log:
             return subprocess.Popen(  # noqa: S603
-                python_command(_WORKER), stdin=subprocess.PIPE, stdout=log, stderr=log
+                python_command(_WORKER),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self._environment,
             )
 
     def stop(self, run: Path) -> None:

@@ -1,6 +1,6 @@
 """Starts or continues a sweep, from its file or a bundled one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -18,6 +18,7 @@ from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.lock import RunLock
+from td3core.system import numerics
 from td3core.system.regular_files import read_text
 
 SUFFIX = ".toml"
@@ -69,9 +70,14 @@ def with_module(spec: SweepSpec, env_module: str | None) -> SweepSpec:
 
 
 def conduct(
-    request: SweepRequest, control: Control, report: Callable[[SweepState], None]
+    request: SweepRequest,
+    control: Control,
+    report: Callable[[SweepState], None],
+    announce: Callable[[str], None] = lambda _: None,
 ) -> tuple[SweepState, bool]:
     """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
+
+    ``announce`` is told what the user should know before it begins.
 
     Raises:
         RequestError: it is refused; the sweep is as it was.
@@ -89,25 +95,46 @@ def conduct(
         folder.take_stop()
         executor: Executor
         if connect is None:
-            executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)
+            name = _class_of_all([(numerics.current(), *numerics.available())], folder, announce)
+            slots = slots or free_cores()
+            executor = LocalExecutor(slots, folder.log_dir, request.consent, name)
         else:
-            executor = connect(slots, request.consent)
+            executor = connect(slots, request.consent, folder, announce)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
         conductor = SweepConductor(spec, folder, study, executor, control, report)
         state = conductor.run()
     return state, conductor.failed
 
 
-def _ray_connection(address: str, resources: ExitStack) -> Callable[[int, Consent], Executor]:
+def _class_of_all(
+    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[str], None]
+) -> str:
+    """Return the numerics class of all runs of a sweep: trials must be comparable."""
+    wanted = str(folder.spec().settings.get("numerics", numerics.AUTO))
+    name, sentence = numerics.shared_class(wanted, folder.class_of_runs(), machines)
+    if sentence:
+        announce(sentence)
+    return name
+
+
+def _ray_connection(
+    address: str, resources: ExitStack
+) -> Callable[[int, Consent, SweepFolder, Callable[[str], None]], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
             "Ray is not installed; install it with the extra: {extra}.", extra="td3-studio[ray]"
         )
-    from td3core.experiments.sweeps.ray_executor import RayExecutor, connect
+    from td3core.experiments.sweeps.ray_executor import RayExecutor, classes_of_nodes, connect
 
     resources.enter_context(connect(address))
-    return RayExecutor
+
+    def make(
+        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[str], None]
+    ) -> Executor:
+        return RayExecutor(slots, consent, _class_of_all(classes_of_nodes(), folder, announce))
+
+    return make
 
 
 def _read(path: Path) -> str:

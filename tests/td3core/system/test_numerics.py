@@ -116,11 +116,33 @@ def test_a_new_run_takes_the_class_of_its_process(monkeypatch: pytest.MonkeyPatc
     assert not numerics.needs_other_process("auto")
 
 
-def test_several_machines_share_the_fastest_class_that_all_have() -> None:
-    modern, older, ancient = ("avx512", "avx2"), ("avx2",), ("generic",)
-    assert numerics.lowest_common([modern]) == "avx512"
-    assert numerics.lowest_common([modern, older, modern]) == "avx2"
-    assert numerics.lowest_common([modern, ancient]) == "other"
+MODERN, OLDER, ANCIENT = ("avx512", "avx2"), ("avx2",), ("generic",)
+
+
+@pytest.mark.parametrize(
+    ("setting", "earlier", "machines", "expected", "says"),
+    [
+        ("auto", "", [MODERN], "avx512", ""),
+        ("auto", "", [MODERN, OLDER, MODERN], "avx2", "all runs use numerics class avx2"),
+        ("auto", "", [MODERN, ANCIENT], "other", "all runs use numerics class other"),
+        ("auto", "avx2", [MODERN], "avx2", ""),
+        ("auto", "avx512", [OLDER], "avx2", "Earlier runs were trained in numerics class avx512"),
+        ("avx2", "", [MODERN], "avx2", ""),
+        ("avx2", "avx512", [MODERN], "avx2", "new ones are trained in avx2"),
+    ],
+)
+def test_machines_share_the_fastest_class_that_all_have_and_it_is_said(
+    setting: str, earlier: str, machines: Any, expected: str, says: str
+) -> None:
+    name, sentence = numerics.shared_class(setting, earlier, machines)
+    assert name == expected
+    assert says in (sentence or "")
+    assert bool(says) == (sentence is not None)
+
+
+def test_a_class_that_a_machine_lacks_is_refused_for_all() -> None:
+    with pytest.raises(RequestError, match="they share avx2"):
+        numerics.shared_class("avx512", "", [MODERN, OLDER])
 
 
 def test_what_slows_the_libraries_down_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
