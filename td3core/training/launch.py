@@ -35,7 +35,7 @@ from td3core.errors import (
     traceback_of,
 )
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Warned
+from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -203,6 +203,9 @@ def _conduct(
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
+        except kernel_cache.StoppedError:
+            message = Message("Stopped before the first step.")
+            outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has not ended well.
             require_no_interrupt(problem)
@@ -228,9 +231,11 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
-    if config.device == "cpu":
+    if config.device == "cpu" and kernel_cache.works():
         # Before the limit below, which holds for the libraries that are loaded.
-        kernel_cache.load_or_compile()
+        kernel_cache.provide(
+            lambda message: report(Preparing(message=message)), lambda: control.stopping
+        )
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))

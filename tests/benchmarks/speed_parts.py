@@ -74,7 +74,7 @@ def our_agent(
     config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
     if compiled:
-        kernel_cache.load()
+        kernel_cache.provide()
         agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
@@ -209,7 +209,7 @@ def bound_by_scipy() -> dict[str, float]:
     """As :func:`bound`, with SciPy's BLAS, which the compiled update calls."""
     from td3core.algorithm.fused import kernel_cache
 
-    kernel_cache.load()
+    kernel_cache.provide()
     from numba import njit
     from threadpoolctl import threadpool_limits
 

@@ -185,15 +185,3 @@ def test_the_compiled_update_is_taken_only_if_it_is_compiled(
     assert engine.choose(config, tunables, OBS, ACT) == engine.NUMBA
     monkeypatch.setattr(engine, "CLEARLY_FASTER", 0.0)
     assert engine.choose(config, tunables, OBS, ACT) != engine.NUMBA
-
-
-def test_a_switch_turns_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(kernel_cache, "_folder", lambda: tmp_path)
-    monkeypatch.delenv("TD3_STUDIO_KERNEL", raising=False)
-    assert not kernel_cache.is_ready()
-    (tmp_path / "ready").touch()
-    assert kernel_cache.is_ready()
-    monkeypatch.setenv("TD3_STUDIO_KERNEL", "off")
-    assert not kernel_cache.is_ready()
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("it compiles"))
-    kernel_cache.load_or_compile()
