@@ -7,6 +7,7 @@ from studio.formatting import format_count, format_duration, format_return, form
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel
 from td3core.protocol.events import Ended, Failed, Interrupted
 
 
@@ -26,7 +27,7 @@ class StatusBar(QStatusBar):
         self._bar.setAccessibleName("Progress of the run")
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(150)
-        self._numbers = QLabel()
+        self._numbers = ElidedLabel()
         self._numbers.setObjectName("status_numbers")
         self._device = QLabel()
         self._device.setObjectName("status_device")
@@ -64,7 +65,7 @@ class StatusBar(QStatusBar):
             # While a run starts, another one may still be on show.
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
-            self._numbers.clear()
+            self._numbers.setText(self._model.preparing)
             return
         # Per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
@@ -106,6 +107,8 @@ class StatusBar(QStatusBar):
             text, colour = ("stopped", theme.muted)
             if outcome.stopped == "finished":
                 text, colour = ("finished", theme.good)
+        if state is SessionState.STARTING and self._model.preparing:
+            text = "preparing"
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return f'<span style="color:{colour}">●</span> {text}'

@@ -67,9 +67,8 @@ def forget_code(module: str) -> str:
 def _kernel() -> Finding:
     from td3core.algorithm.fused import kernel_cache
 
-    if kernel_cache.is_ready():
-        return Finding("compiled update", "ready", True)
-    return Finding("compiled update", "not there; a first training run compiles it")
+    ok, value = kernel_cache.examine()
+    return Finding("compiled update", value, ok)
 
 
 def _package(name: str, purpose: str) -> Finding:

@@ -210,9 +210,7 @@ def verify(
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(
-            path, steps=steps, announce=lambda text: log(f"{text} ..."), consent=consent
-        )
+        verdict = verify_run(path, steps=steps, announce=_log_stage, consent=consent)
     except RunError as problem:
         log_error("The check failed:", str(problem))
         return Answer(status=FAILED, error=str(problem))
@@ -220,6 +218,10 @@ def verify(
         _print_verdict(path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
     return Answer(status=0 if verdict.exact else FAILED, result=result)
+
+
+def _log_stage(text: str) -> None:
+    log(text if text.endswith(".") else f"{text} ...")
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
@@ -243,6 +245,9 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
     if isinstance(outcome, Failed):
         if outcome.request:
             raise RequestError(outcome.message)
+        if outcome.cancelled:
+            log(outcome.message)
+            return Answer(result=ending_as_dict(None) | {"stopped": "user"})
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")

@@ -9,7 +9,7 @@ an error becomes :class:`~td3core.protocol.events.Failed`.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.config.run_config import COMPILED
+from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
@@ -38,7 +38,7 @@ from td3core.errors import (
     traceback_of,
 )
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Warned
+from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -67,8 +67,11 @@ class RunPlan:
 
     config: RunConfig
     tunables: Tunables
-    directory: Callable[[], RunDirectory]
-    """Opens or makes the folder. Called last: a refused request leaves no trace."""
+    directory: Callable[[RunConfig], RunDirectory]
+    """Opens or makes the folder of a run with these settings. Called last: a refused request leaves
+    no trace."""
+    may_take_torch: bool = False
+    """Where the update cannot be compiled after all, train with torch's."""
     point: ResumePoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
@@ -105,13 +108,14 @@ def train(
     def plan(resources: ExitStack) -> RunPlan:
         resolved = engine.resolve(config)
 
-        def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, resolved, tunables, group=group)
+        def make(config: RunConfig) -> RunDirectory:
+            made = RunDirectory.create(runs_dir, config, tunables, group=group)
             _lock(made, resources)
             return made
 
         return RunPlan(
             config=resolved,
+            may_take_torch=config.engine == numerics.AUTO,
             tunables=tunables,
             directory=make,
             schedule=Schedule(schedule),
@@ -148,18 +152,20 @@ def resume(
         directory = with_total_steps(directory, reached, steps)
         recorded = saved.header.numerics if saved else {}
         config, notices = with_recorded_numerics(directory.config, recorded)
-        directory = directory.with_config(engine.resolve_again(config))
+        config = engine.resolve_again(config)
 
-        def reopen() -> RunDirectory:
+        def reopen(config: RunConfig) -> RunDirectory:
+            reopened = directory.with_config(config)
             # It is locked already; this is for a folder that has to be made again.
-            directory.rewritten = partial(_lock, directory, resources)
-            directory.prepare_resume(
+            reopened.rewritten = partial(_lock, reopened, resources)
+            reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
-            return directory
+            return reopened
 
         return RunPlan(
-            config=directory.config,
+            config=config,
+            may_take_torch=True,
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
             point=point,
@@ -196,7 +202,7 @@ def branch(
             config = engine.resolve(config)
         config = engine.resolve_again(config)
 
-        def make() -> RunDirectory:
+        def make(config: RunConfig) -> RunDirectory:
             made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
             _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
@@ -204,6 +210,7 @@ def branch(
 
         return RunPlan(
             config=config,
+            may_take_torch=values.get("engine") != COMPILED,
             tunables=tunables,
             directory=make,
             point=point,
@@ -232,6 +239,9 @@ def _conduct(
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
+        except kernel_cache.StoppedError:
+            message = Message("Stopped before the first step.")
+            outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has not ended well.
             require_no_interrupt(problem)
@@ -260,7 +270,8 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     # Before the limit below, which holds for the libraries that are loaded.
     numerics.kernels()
     if config.engine == COMPILED:
-        kernel_cache.load()
+        plan = _with_compiled_update(plan, control, report)
+        config = plan.config
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
@@ -268,7 +279,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     record, computed_with, deviations = _numerics(plan, agent, info)
     for message in plan.notices:
         report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
-    directory = plan.directory()
+    directory = plan.directory(config)
     trainer = Trainer(
         directory,
         agent,
@@ -286,6 +297,25 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     if plan.point is not None:
         trainer.resume_from(plan.point, deviations)
     return trainer
+
+
+def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> RunPlan:
+    """Load the compiled update, and compile it before if need be.
+
+    Returns:
+        The plan, with torch's update where it cannot be compiled and may be.
+    """
+    try:
+        kernel_cache.provide(
+            lambda message: report(Preparing(message=message)), lambda: control.stopping
+        )
+    except kernel_cache.KernelError as problem:
+        if not plan.may_take_torch:
+            raise
+        template = "{reason} Torch computes the updates of this run, which is slower."
+        report(Warned(env_steps=0, message=Message(template, reason=problem.message)))
+        return replace(plan, config=replace(plan.config, engine=TORCH))
+    return plan
 
 
 def _numerics(

@@ -10,7 +10,7 @@ from td3core import checkpoint
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Event, Failed, Warned
+from td3core.protocol.events import Event, Failed, Preparing, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
 from td3core.runs.tables import read_table
@@ -69,11 +69,11 @@ def verify(
         straight = _copy(run, point.path, Path(folder) / "straight")
         broken = _copy(run, point.path, Path(folder) / "broken")
         announce(Message("{steps} steps without interruption", steps=steps))
-        warnings = _resume(straight, begin + steps, Control(), stopped, consent)
+        warnings = _resume(straight, begin + steps, Control(), announce, stopped, consent)
         announce(Message("the same with an interruption half-way"))
         half_way = Control.stopping_at(begin + steps // 2)
-        _resume(broken, begin + steps, half_way, stopped, consent)
-        warnings += _resume(broken, begin + steps, Control(), stopped, consent)
+        _resume(broken, begin + steps, half_way, announce, stopped, consent)
+        warnings += _resume(broken, begin + steps, Control(), announce, stopped, consent)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
         differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
@@ -90,7 +90,12 @@ def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
 
 
 def _resume(
-    run: Path, steps: int, control: Control, stopped: Callable[[], bool], consent: Consent
+    run: Path,
+    steps: int,
+    control: Control,
+    announce: Announce,
+    stopped: Callable[[], bool],
+    consent: Consent,
 ) -> list[Message]:
     """Resume until ``steps``, or until ``control`` stops it; return the warnings."""
     warnings: list[Message] = []
@@ -98,6 +103,8 @@ def _resume(
     def report(event: Event) -> None:
         if isinstance(event, Warned) and event.message.template != KERNELS_ASSUMED:
             warnings.append(Message(event.message))
+        elif isinstance(event, Preparing):
+            announce(event.message)
         if stopped():
             control.stop()
 

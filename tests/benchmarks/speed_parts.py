@@ -70,11 +70,11 @@ def our_agent(
     from td3core.config import make_settings
 
     torch.set_num_threads(values.get("threads", 1))
-    matmul.choose(BATCH, WIDTH)
+    matmul.choose()
     config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
     if compiled:
-        kernel_cache.load()
+        kernel_cache.provide()
         agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def bound() -> dict[str, float]:
     from td3core.algorithm import matmul
 
     torch.set_num_threads(1)
-    matmul.choose(BATCH, WIDTH)
+    matmul.choose()
     return {"per_s": 2 * rate(BareProducts().two_updates, repeats=30)}
 
 
@@ -209,7 +209,7 @@ def bound_by_scipy() -> dict[str, float]:
     """As :func:`bound`, with SciPy's BLAS, which the compiled update calls."""
     from td3core.algorithm.fused import kernel_cache
 
-    kernel_cache.load()
+    kernel_cache.provide()
     from numba import njit
     from threadpoolctl import threadpool_limits
 

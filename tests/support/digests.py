@@ -157,7 +157,7 @@ CASES: dict[str, Callable[[], str]] = {
 
 def found() -> dict[str, Any]:
     """Return the digests of this process, and all that they depend on."""
-    kernel_cache.load()
+    kernel_cache.provide()
     return {
         "class": numerics.current(),
         "processor": processor.kind(),

@@ -115,6 +115,8 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
 
     def on_ended(event: Ended | Failed | Interrupted) -> None:
         match event:
+            case Failed(cancelled=True):
+                outcome, text = "was not started", str(event.message)
             case Failed():
                 outcome, text = "failed", str(event.message)
             case Interrupted():

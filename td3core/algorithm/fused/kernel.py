@@ -18,7 +18,7 @@ _OBS_CLIP = 10.0
 _TANH_ONE = 7.90531110763549805
 """From here on tanh is 1 in float32."""
 
-fast = njit(nogil=True, cache=True, error_model="numpy")
+fast = njit(nogil=True, error_model="numpy")
 
 
 class Network(NamedTuple):

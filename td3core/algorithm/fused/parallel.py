@@ -18,7 +18,7 @@ from td3core.algorithm.fused.kernel import (
     update_actor,
 )
 
-_parallel = njit(nogil=True, cache=True, error_model="numpy", parallel=True)
+_parallel = njit(nogil=True, error_model="numpy", parallel=True)
 
 
 @_parallel
@@ -33,7 +33,7 @@ def _critic_gradients(critics, w, sums):
         critic_gradient(critics, member, w, w.critic_h[member], w.critic_g[member], sums)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def update_many(
     ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
 ):

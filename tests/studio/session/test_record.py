@@ -14,6 +14,7 @@ from studio.session.journal import RunJournal
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
 from td3core.config import RunConfig, Tunables
+from td3core.errors import Message
 from td3core.protocol import events
 from td3core.protocol.control import Control
 from tests.studio.fake_runs import make_run
@@ -205,11 +206,24 @@ def test_the_log_says_in_short_what_was_done(qapp) -> None:
     model.message_added.connect(lambda _, text: said.append(text))
     model.handle(started("run"))
     model.handle(events.Saved(env_steps=50, path=Path("run/last.safetensors")))
-    model.handle(events.Failed(message="It broke.", details=""))
+    model.handle(events.Preparing(message=Message("Compiling.")))
+    model.handle(events.Failed(message=Message("It broke."), details=""))
     model.handle(started("run", env_steps=50))
     assert said == [
         "Started run on cpu × 1, computed with MKL",
         "step 50: Saved last.safetensors",
+        "Compiling.",
         "It broke.",
         "Resumed run at step 50 on cpu × 1, computed with MKL",
     ]
+
+
+def test_a_run_that_is_stopped_before_it_starts_is_no_error(qapp) -> None:
+    model, said = RunModel(), []
+    model.message_added.connect(lambda level, _: said.append(level))
+    model.handle(events.Preparing(message=Message("Compiling.")))
+    assert model.preparing == "Compiling."
+    model.handle(events.Failed(message=Message("Stopped."), details="", cancelled=True))
+    assert said == ["info", "info"]
+    assert model.preparing == ""
+    assert model.outcome is None

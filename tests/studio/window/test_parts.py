@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_duration
 from studio.live.panel import LivePanel
+from studio.session.controller import SessionState
 from studio.widgets.number_box import NumberBox
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
-from td3core.protocol.events import Tuned
+from td3core.errors import Message
+from td3core.protocol.events import Failed, Preparing, Tuned
 
 LIVE = [name for name, _ in specs(Tunables)]
 
@@ -176,3 +178,16 @@ def test_the_log_can_be_shown_and_hidden_from_the_panels_menu(window, find):
 )
 def test_durations_are_said_as_a_person_would(seconds, words):
     assert format_duration(seconds) == words
+
+
+def test_the_status_bar_says_what_a_run_waits_for(window, find):
+    bar = find("status_state").parent()
+    window.model.handle(Preparing(message=Message("Compiling the update.")))
+    bar.show_state(SessionState.STARTING)
+    assert find("status_state").text().endswith("preparing")
+    assert find("status_numbers").text() == "Compiling the update."
+    failed = Failed(message=Message("Stopped before the first step."), details="", cancelled=True)
+    window.model.handle(failed)
+    bar.show_state(SessionState.IDLE)
+    assert find("status_numbers").text() == ""
+    assert not find("banner").isVisible()

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import Tunables
@@ -171,15 +170,3 @@ def test_an_update_is_one_call_whatever_the_network() -> None:
     finally:
         sys.setprofile(None)
     assert 0 < len(calls) < 40
-
-
-def test_a_switch_turns_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(kernel_cache, "_folder", lambda: tmp_path)
-    monkeypatch.delenv("TD3_STUDIO_KERNEL", raising=False)
-    assert not kernel_cache.is_ready()
-    (tmp_path / "ready").touch()
-    assert kernel_cache.is_ready()
-    monkeypatch.setenv("TD3_STUDIO_KERNEL", "off")
-    assert not kernel_cache.is_ready()
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("it compiles"))
-    kernel_cache.load_or_compile()

@@ -102,7 +102,7 @@ def test_an_agent_learns_from_the_same_rows_with_torch_and_compiled(
     for compiled in (False, True):
         agent = TD3(*tiny(n_step=3, gamma=GAMMA, **values), 2, 1)
         if compiled:
-            kernel_cache.load()
+            kernel_cache.provide()
             agent.use_fused()
         made = Episodes([[(6, True), (9, False)], [(4, False), (11, True)]])
         index = np.random.default_rng(0).integers(0, made.buffer.stored, (4, 8))

@@ -9,6 +9,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.lives import differences
@@ -79,9 +80,6 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
 @pytest.mark.parametrize("updates", [1, 3])
 def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, updates: int) -> None:
     """Each call into torch gives the interpreter to another thread, such as the window's."""
-    # Imported before the kernel is loaded, it would compile it anew, elsewhere.
-    from td3core.algorithm.fused.update import FusedUpdate
-
     calls: Counter[str] = Counter()
 
     def count(frame: Any, event: str, called: Any) -> None:
