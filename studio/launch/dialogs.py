@@ -18,6 +18,7 @@ from td3core.config import RunConfig, spec
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.listing import RunSummary
+from td3core.system.numerics import current, shown
 
 _WIDTH = 420
 
@@ -73,6 +74,20 @@ class MoreStepsDialog(_Question):
     def steps(self) -> int:
         """The new length of the whole run."""
         return self._spin.value()
+
+
+class OtherClassDialog(_Question):
+    """Says that a run cannot be continued exactly on this processor, and asks whether to go on."""
+
+    def __init__(self, run: RunSummary, numerics: str, parent: QWidget) -> None:
+        sentence = (
+            f"{run.name or run.run.name} was trained with {shown(numerics)} kernels, which this"
+            f" processor does not have. Here it continues with {shown(current())} kernels: it"
+            " learns just as well, but will not be the same bit for bit as if it had never been"
+            " interrupted."
+        )
+        title = "This run cannot be resumed exactly"
+        super().__init__("other_class", title, sentence, "Resume anyway", parent)
 
 
 class RepeatDialog(_Question):

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.launch.dialogs import MoreStepsDialog, OtherClassDialog, RepeatDialog
 from studio.session.controller import RunController
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
@@ -24,6 +24,8 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.metadata import RunStatus, title_of
+from td3core.runs.resumption import class_of_run
+from td3core.system.numerics import is_here
 
 T = TypeVar("T")
 
@@ -101,31 +103,42 @@ class RunLauncher(QObject):
     def resume(self, path: Path) -> None:
         """Resume a run; a finished one needs more steps, which the user is asked for."""
 
-        def read(_: object) -> tuple[RunConfig, RunSummary]:
+        def read(_: object) -> tuple[RunConfig, RunSummary, str]:
             run = RunDirectory.open(path)
-            return run.config, summarise(run)
+            return run.config, summarise(run), class_of_run(run)
 
-        def ask(found: tuple[RunConfig, RunSummary]) -> None:
-            config, summary = found
-            self._obtain(config, partial(self._ask_for_steps, summary))
+        def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
+            config, summary, name = found
+            if is_here(name) or self._accepts_other_class(summary, name):
+                self._obtain(config, partial(self._ask_for_steps, summary, name))
 
         self._read(read, ask)
 
-    def _ask_for_steps(self, found: RunSummary, consent: Consent) -> None:
+    def _accepts_other_class(self, found: RunSummary, numerics: str) -> bool:
+        dialog = OtherClassDialog(found, numerics, self._window)
+        return dialog.exec() == QDialog.DialogCode.Accepted
+
+    def _ask_for_steps(self, found: RunSummary, numerics: str, consent: Consent) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        self._read(
-            partial(read_history, found.run), partial(self._resume, found.run, steps, consent)
-        )
+        start = partial(self._resume, found.run, steps, consent, numerics)
+        self._read(partial(read_history, found.run), start)
 
-    def _resume(self, path: Path, steps: int | None, consent: Consent, history: RunHistory) -> None:
+    def _resume(
+        self,
+        path: Path,
+        steps: int | None,
+        consent: Consent,
+        numerics: str,
+        history: RunHistory,
+    ) -> None:
         self.beginning.emit()
         self.resuming.emit(history)
-        self._controller.resume(path, steps, consent)
+        self._controller.resume(path, steps, consent, numerics)
 
     # Branching ----------------------------------------------------------------------------------
 
@@ -144,7 +157,7 @@ class RunLauncher(QObject):
 
         dialog = BranchDialog(checkpoint, header, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._branch(checkpoint, dialog.values(), consent)
+            self._branch(checkpoint, dialog.values(), header.config.numerics, consent)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -152,15 +165,20 @@ class RunLauncher(QObject):
 
         def start(header: Header) -> None:
             halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
-            self._obtain(header.config, partial(self._branch, checkpoint, halves))
+            name = header.config.numerics
+            self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
 
         self._read(lambda _: read_header(checkpoint), start)
 
-    def _branch(self, checkpoint: Path, values: Mapping[str, Any], consent: Consent) -> None:
+    def _branch(
+        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, consent: Consent
+    ) -> None:
+        name = str(values.get("numerics", numerics))
+
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, consent)
+            self._controller.branch(checkpoint, values, self._runs_dir, consent, name)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 from td3core.system.child_process import python_command
 
 _END_MS = 2_000
-_MAIN = "from td3core.cli.app import main\nraise SystemExit(main())"
+_MAIN = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
 
 
 def cli_command(words: Sequence[str]) -> list[str]:

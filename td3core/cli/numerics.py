@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from td3core.system.child_process import python_command
 from td3core.system.numerics import environment_of, needs_other_process
 
-_PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
+PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818
@@ -33,7 +33,7 @@ def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:
 
     ``replace`` this process by it, where the system can.
     """
-    command, environment = python_command(_PROGRAM, words), environment_of(numerics)
+    command, environment = python_command(PROGRAM, words), environment_of(numerics)
     if replace and os.name == "posix":
         os.execve(command[0], command, environment)  # noqa: S606
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603

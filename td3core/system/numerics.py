@@ -172,6 +172,11 @@ def needs_other_process(name: str) -> bool:
     return name != AUTO and name != current() and name in available()
 
 
+def is_here(name: str) -> bool:
+    """Return whether a run of this class is the same bit for bit on this machine."""
+    return name in (AUTO, current(), *available())
+
+
 def environment_of(name: str) -> dict[str, str]:
     """Return the environment for a process of this class, where this machine has it."""
     return dict(os.environ) | (pinning(name) if name in available() else {})

@@ -54,11 +54,6 @@ def works() -> bool:
     return not switched_off and all(find_spec(name) for name in ("numba", "scipy"))
 
 
-def is_ready() -> bool:
-    """Return whether the compiled update is loaded in this process, and not switched off."""
-    return _loaded.is_set() and works()
-
-
 def provide(
     announce: Announce = lambda _: None, stopped: Callable[[], bool] = lambda: False
 ) -> None:

@@ -206,7 +206,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, NO_CONSENT)
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", NO_CONSENT)
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE
