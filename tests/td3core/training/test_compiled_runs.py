@@ -9,7 +9,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm import engine
-from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.fused import kernel, kernel_cache
 from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
@@ -28,7 +28,9 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> None:
+    before = kernel.update_many.stats.cache_misses
     outcome, told = run(runs_dir, **VALUES)
+    assert kernel.update_many.stats.cache_misses == before, "the run compiled something itself"
     assert isinstance(outcome, Ended)
     assert told.all(Started)[0].products == engine.NUMBA
     assert outcome.last_checkpoint is not None
