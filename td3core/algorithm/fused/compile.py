@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
-
 from td3core.algorithm.fused import cache_file, kernel_cache
-from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import ReplayBuffer
-from td3core.config import make_settings
 
 _NICENESS = 10
 
@@ -22,8 +17,13 @@ _NICENESS = 10
 def compile_update() -> bytes:
     """Compile the update, which one pair of updates of a tiny agent does; return machine code."""
     kernel_cache.load_libraries()
-    # It loads Numba.
+    # Torch and Numba take seconds to load, and the lock must be taken before.
+    import numpy as np
+
     from td3core.algorithm.fused import machine_code
+    from td3core.algorithm.td3 import TD3
+    from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.config import make_settings
 
     compiled = machine_code.collect()
     values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}

@@ -174,7 +174,7 @@ def _load_from_cache(
         except FileNotFoundError:
             pass
         except cache_file.DamagedError:
-            template = "The compiled update in {folder} is damaged and compiled again."
+            template = "The compiled update in {folder} is damaged; it is compiled again."
             announce(Message(template, folder=path.parent))
         else:
             return
@@ -258,7 +258,8 @@ def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None
             return
         errors.seek(0)
         lines = errors.read().decode(errors="replace").split("\n")
-    last = next((line for line in reversed(lines) if line.strip()), f"exit status {code}")
+    ended = f"the compiler was killed by signal {-code}" if code < 0 else f"exit status {code}"
+    last = next((line for line in reversed(lines) if line.strip()), ended)
     if code == CANNOT_KEEP:
         raise OSError(last)
     raise _cannot_compile(last.rstrip("."))

@@ -229,11 +229,18 @@ def test_a_full_disk_costs_time_and_no_run(cache: Cache) -> None:
     assert "(full)" in cache.said[-1]
 
 
-def test_a_compiler_that_dies_is_named_in_one_sentence(cache: Cache) -> None:
-    cache.script = "raise SystemError('no LLVM here')"
-    with pytest.raises(
-        kernel_cache.KernelError, match=r"could not .*: SystemError: no LLVM here\.$"
-    ):
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("raise SystemError('no LLVM here')", "SystemError: no LLVM here"),
+        ("import os\nos.kill(os.getpid(), 9)", "the compiler was killed by signal 9"),
+    ],
+)
+def test_a_compiler_that_dies_is_named_in_one_sentence(
+    cache: Cache, script: str, reason: str
+) -> None:
+    cache.script = script
+    with pytest.raises(kernel_cache.KernelError, match=rf"computer: {reason}\.$"):
         cache.provide()
 
 
