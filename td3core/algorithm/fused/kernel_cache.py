@@ -2,7 +2,7 @@
 
 Compiling takes half a minute, so it is done once per processor and version, in a process of its own
 (:mod:`td3core.algorithm.fused.compile`), and kept. Whatever is wrong with the cache costs time,
-never a run. ``TD3_STUDIO_KERNEL=off`` switches the compiled update off.
+never a run.
 """
 
 import importlib
@@ -47,10 +47,7 @@ class StoppedError(Exception):
 
 def works() -> bool:
     """Return whether the compiled update can be had here; takes no time, and never changes."""
-    switched_off = (
-        os.environ.get("TD3_STUDIO_KERNEL") == "off"
-        or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-    )
+    switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     return not switched_off and all(find_spec(name) for name in ("numba", "scipy"))
 
 

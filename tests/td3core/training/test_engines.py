@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.fused import kernel, kernel_cache
 from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
@@ -20,7 +20,9 @@ VALUES: dict[str, Any] = {"steps": 120, "eval_interval": 40, "checkpoint_interva
 
 
 def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> None:
+    before = kernel.update_many.stats.cache_misses
     outcome, told = run(runs_dir, **VALUES)
+    assert kernel.update_many.stats.cache_misses == before, "the run compiled something itself"
     assert isinstance(outcome, Ended)
     assert told.all(Started)[0].products.startswith("the compiled update, ")
     assert outcome.last_checkpoint is not None
