@@ -54,19 +54,6 @@ class Executor(Protocol):
         """Stop everything that is left and release what the executor holds."""
 
 
-def free_cores() -> int:
-    """Return the number of cores that other programs leave free now, at least 1."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    try:
-        load = os.getloadavg()[0]
-    except (AttributeError, OSError):
-        load = 0.0
-    return max(1, cores - round(load))
-
-
 class LocalExecutor:
     """One process of this machine for each run.
 
