@@ -17,6 +17,7 @@ from td3core.system.regular_files import open_own, read_text, require_own
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
 _CLOSE_S = 60.0
+_KILLED_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,9 @@ class LocalExecutor:
                 process.wait(max(0.0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                # One that waits for a disk that does not answer cannot even be killed.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_KILLED_S)
         self._processes.clear()
 
     def _outcome_file(self, run: Path) -> Path:
