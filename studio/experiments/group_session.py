@@ -20,8 +20,6 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
 
-_LEAVE_S = 0.2
-
 Allowed = Callable[[Consent], None]
 
 
@@ -99,12 +97,6 @@ class GroupSession(QObject):
             process.detach()
             self.busy_changed.emit(False)
 
-    def end_now(self, patience_s: float) -> None:
-        """Let all runs save and end, and wait for them: the program is about to end."""
-        if self._process is not None:
-            self.command("stop")
-            self._process.join(patience_s)
-
     @Slot(object, object)
     def _on_message(self, token: object, message: GroupMessage) -> None:
         if token is not self._token:
@@ -123,9 +115,7 @@ class GroupSession(QObject):
                 self._on_ended(message)
 
     def _on_ended(self, message: GroupEnded) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.join(_LEAVE_S)
+        self._process = None
         if message.problem is not None:
             self.refused.emit(str(message.problem))
         self.ended.emit()

@@ -1,5 +1,6 @@
 """Groups and the queue in the whole window."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.support.scripted import STEPS
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
 PATIENCE_MS = 60_000
+WAIT_S = 10
 TINY = {"learning_starts": 20, "buffer_size": 1000, "eval_interval": 100, "eval_episodes": 2}
 
 
@@ -54,9 +56,6 @@ class PlayedGroup:
 
     def detach(self) -> None:
         self.detached = True
-
-    def join(self, timeout_s: float | None = None) -> bool:
-        return True
 
     def show(self, seed: int, state: SeedState, **values: Any) -> None:
         self.report(SeedStatus(seed=seed, state=state, **values))
@@ -277,6 +276,31 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     assert asked == [Command(verb="stop")]
     window.many.session.detach()
     assert not window.many.busy
+
+
+def test_a_disk_that_does_not_answer_keeps_no_window_open(
+    qtbot, left_alone, window, monkeypatch
+) -> None:
+    looking, answer = threading.Event(), threading.Event()
+
+    def hang(_: object) -> tuple[SeedStatus, ...]:
+        looking.set()
+        answer.wait(WAIT_S)
+        return ()
+
+    monkeypatch.setattr("studio.experiments.followed_group.watch", hang)
+    monkeypatch.setattr("studio.window.main_window.wait_for_cancelled", lambda: None)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "keep")
+    qtbot.waitUntil(looking.is_set, timeout=PATIENCE_MS)
+    for verb in ("pause", "stop"):
+        window.many.session.command(verb)
+    window.close()
+    assert not window.isVisible()
+    assert {"follow-group"} <= {thread.name for thread in threading.enumerate()}
+    # Once it answers, what was asked for is written all the same.
+    answer.set()
+    qtbot.waitUntil(lambda: "follow-group" not in {t.name for t in threading.enumerate()})
+    assert [asked.verb for asked in take_requests(left_alone)] == ["pause", "stop"]
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1024, 700)])
