@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
         self.comparison = CompareView(theme)
-        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir, settings)
+        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
