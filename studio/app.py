@@ -76,7 +76,6 @@ def _load_engine(window: MainWindow) -> None:
         if not thread.is_alive():
             waiting.stop()
             window.replay.play_at_start()
-            window.start.measure()
 
     waiting.timeout.connect(look)
     waiting.start()

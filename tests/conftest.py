@@ -30,6 +30,7 @@ from td3core.system import numerics  # noqa: E402
 numerics.pin()
 
 from studio.source_reading import stop_source_reading  # noqa: E402
+from td3core.system.capacity import usable_cores  # noqa: E402
 from td3core.system.openmp import shorten_waits  # noqa: E402
 
 # As the program does itself; more processes than cores would wait for each other for seconds.
@@ -60,9 +61,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Spread the suite over the cores; a file or two are over before other processes are up."""
     if all(named.split("::")[0].endswith(".py") for named in config.args):
         return 0
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     # One more than cores: a third of the time of a test is spent waiting for a process or a timer.
-    return min(cores + 1, MOST_PROCESSES)
+    return min(usable_cores() + 1, MOST_PROCESSES)
 
 
 def pytest_unconfigure() -> None:

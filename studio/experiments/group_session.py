@@ -1,11 +1,11 @@
 """Owns the group that trains for this window, in a process of its own."""
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, Verb
 from td3core.experiments.groups.group import Group
@@ -20,7 +20,7 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
 
-_LEAVE_S = 0.2
+Allowed = Callable[[Consent], None]
 
 
 class GroupSession(QObject):
@@ -40,8 +40,8 @@ class GroupSession(QObject):
         super().__init__(parent)
         self._process: GroupProcess | FollowedGroup | None = None
         self._group: Group | None = None
-        self.allow: Callable[[Group, Callable[[], None]], None] = lambda _, then: then()
-        """Calls a function once the user has allowed the code that a group's files name."""
+        self.allow: Callable[[Group, Allowed], None] = lambda _, then: then(NO_CONSENT)
+        """Calls a function with consent to the code that a group's files name, once it is given."""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -71,8 +71,9 @@ class GroupSession(QObject):
 
     def resume(self) -> None:
         """Continue the group on show after its end."""
-        if self._group is not None:
-            self.allow(self._group, partial(self.start, ResumedGroup(path=self._group.path)))
+        group = self._group
+        if group is not None:
+            self.allow(group, lambda c: self.start(ResumedGroup(path=group.path, consent=c)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is on show."""
@@ -96,12 +97,6 @@ class GroupSession(QObject):
             process.detach()
             self.busy_changed.emit(False)
 
-    def end_now(self, patience_s: float) -> None:
-        """Let all runs save and end, and wait for them: the program is about to end."""
-        if self._process is not None:
-            self.command("stop")
-            self._process.join(patience_s)
-
     @Slot(object, object)
     def _on_message(self, token: object, message: GroupMessage) -> None:
         if token is not self._token:
@@ -120,9 +115,7 @@ class GroupSession(QObject):
                 self._on_ended(message)
 
     def _on_ended(self, message: GroupEnded) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.join(_LEAVE_S)
+        self._process = None
         if message.problem is not None:
             self.refused.emit(str(message.problem))
         self.ended.emit()

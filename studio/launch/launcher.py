@@ -42,7 +42,7 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
-    verifying = Signal(Path, str)
+    verifying = Signal(Path, str, object)
     """A run that may be verified: its code is allowed, or it names none."""
     refused = Signal(str)
 
@@ -226,5 +226,5 @@ class RunLauncher(QObject):
 
         self._verified.read(read, ask)
 
-    def _verify(self, path: Path, title: str, _: Consent) -> None:
-        self.verifying.emit(path, title)
+    def _verify(self, path: Path, title: str, consent: Consent) -> None:
+        self.verifying.emit(path, title, consent)

@@ -22,6 +22,7 @@ from td3core.system.child_process import spawn
 log = logging.getLogger(__name__)
 
 _QUIT_S = 1.0
+_LOOK_S = 1.0
 
 
 class LanePicture(NamedTuple):
@@ -119,11 +120,15 @@ class RendererClient:
         if self.process.is_alive():
             # It holds nothing that could be lost.
             self.process.kill()
-            self.process.join()
+            self.process.join(_QUIT_S)
         self.exit_code = self.process.exitcode
-        # Without the process the pipe is closed, which ends the thread.
+        if self.exit_code is None:
+            # One that waits for a graphics driver cannot even be killed.
+            self.reader.requestInterruption()
+        # Without the process there is nothing to read, which ends the thread.
         self.reader.wait()
-        self.process.close()
+        if self.exit_code is not None:
+            self.process.close()
         self._connection.close()
 
 
@@ -140,10 +145,17 @@ class Reader(QThread):
         self._ring = RingReader(prefix)
 
     def run(self) -> None:
-        """Read until the pipe is closed."""
+        """Read until the process has ended, which need not close the pipe.
+
+        A process that an environment has left may hold it open.
+        """
         try:
-            while True:
-                self._emit_reply(self._connection.recv())
+            while not self.isInterruptionRequested():
+                ready = wait([self._connection, self._sentinel], _LOOK_S)
+                if self._connection in ready:
+                    self._emit_reply(self._connection.recv())
+                elif ready:
+                    break
         except (EOFError, OSError):
             # Wait for the process to end, so that its exit status is known.
             wait([self._sentinel], _QUIT_S)

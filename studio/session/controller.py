@@ -152,15 +152,12 @@ class RunController(QObject):
         self._followed.failed.connect(self.refused)
         self._set_state(SessionState.STARTING)
 
-    def stop_following(self, *, wait: bool = False) -> None:
-        """Follow no longer; the run continues. ``wait`` for the thread that follows."""
+    def stop_following(self) -> None:
+        """Follow no longer; the run continues."""
         followed, self._followed = self._followed, None
         if followed is not None:
             self._control = None
-            if wait:
-                followed.join()
-            else:
-                followed.close()
+            followed.close()
             followed.deleteLater()
             self._set_state(SessionState.IDLE)
 

@@ -24,6 +24,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
+from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
@@ -70,7 +71,7 @@ class MainWindow(QMainWindow):
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
         self.comparison = CompareView(theme)
-        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir, settings)
+        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -348,7 +349,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.many.shutdown()
-        self.controller.stop_following(wait=True)
+        self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
@@ -360,6 +361,7 @@ class MainWindow(QMainWindow):
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
+        wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
         # A sweep is conducted by a process that ends with the window.

@@ -1,6 +1,5 @@
 """Connects groups and the queue with the rest of the window."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.group_session import GroupSession
+from studio.experiments.group_session import Allowed, GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.launch.launcher import RunLauncher
@@ -81,9 +80,9 @@ class ManyRuns(QObject):
         group = self.session.group
         return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
 
-    def _allow(self, group: Group, then: Callable[[], None]) -> None:
+    def _allow(self, group: Group, then: Allowed) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
-        self._consent.obtain(group.config.choice, lambda _: then(), self._on_declined)
+        self._consent.obtain(group.config.choice, then, self._on_declined)
 
     def find_training_group(self) -> None:
         """Show a group that was left to train in the background, if there is one."""
@@ -119,6 +118,7 @@ class ManyRuns(QObject):
                     seeds=run.seeds,
                     config=run.config,
                     tunables=run.tunables,
+                    consent=consent,
                 )
             )
         else:

@@ -1,7 +1,5 @@
 """The replay buffer: float32, one packed row per transition."""
 
-import math
-import os
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -10,15 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.errors import RequestError
-
-
-def physical_memory() -> float:
-    """Return the bytes of memory this machine has; infinite where that is unknown."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
-
+from td3core.system.capacity import usable_memory
 
 A = TypeVar("A")
 """Rows of numbers: an array, or a tensor on the device that learns from them."""
@@ -150,7 +140,7 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
         RequestError: this machine cannot hold it; the sentence says how much would fit.
     """
     row = ReplayBuffer.bytes_per_row(obs_dim, act_dim)
-    wanted, room = row * capacity, physical_memory()
+    wanted, room = row * capacity, usable_memory()
     if wanted > room:
         raise RequestError(
             "buffer_size {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"

@@ -11,6 +11,7 @@ from td3core.envs import trust_store
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.errors import RequestError
 from td3core.runs.new_run import default_runs_dir, versions
+from td3core.system.capacity import free_memory, usable_cores, usable_memory
 from td3core.system.child_process import python_command
 
 _RENDER_ONCE = """
@@ -37,7 +38,9 @@ def examine() -> Iterator[Finding]:
         yield Finding(package, found)
     yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
     yield _package("av", "needed for videos; pip install av")
-    yield Finding("processor", f"{os.cpu_count()} cores, {default_threads()} for training")
+    yield Finding("processor", f"{usable_cores()} cores, {default_threads()} for training")
+    whole, free = usable_memory() / 2**30, free_memory() / 2**30
+    yield Finding("memory", f"{whole:.1f} GiB, {free:.1f} GiB free")
     yield _kernel()
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())

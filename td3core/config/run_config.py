@@ -1,11 +1,11 @@
 """The settings that are fixed for the whole of a run."""
 
-import os
 from dataclasses import dataclass
 
 from td3core.config.env_choice import EnvChoice
 from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
+from td3core.system.capacity import usable_cores
 from td3core.system.numerics import AUTO, CLASSES
 
 COMPILED, TORCH = "compiled", "torch"
@@ -14,7 +14,7 @@ COMPILED, TORCH = "compiled", "torch"
 
 def default_threads() -> int:
     """Return the number of torch threads that leaves one core to the window (at least 1)."""
-    return max(1, (os.cpu_count() or 1) - 1)
+    return max(1, usable_cores() - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class RunConfig:
         zero="automatic",
         low=0,
         high=1024,
-        help="Threads for the updates. 0 uses one fewer than the machine has cores.",
+        help="Threads for the updates. 0 uses one fewer than there are cores to use.",
     )
     num_envs: int = setting(
         1,

@@ -12,6 +12,7 @@ import platformdirs
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.algorithm import algorithm_of
+from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder
 
 
@@ -44,7 +45,7 @@ def machine() -> dict[str, Any]:
     return {
         "system": platform.platform(),
         "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count() or 1,
+        "cores": usable_cores(),
     }
 
 

@@ -1,8 +1,9 @@
 """The training loop: one run from its first to its last step."""
 
-import contextlib
+import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 
@@ -28,11 +29,22 @@ from td3core.training.recorder import Recorder, Report
 from td3core.training.run_clock import RunClock
 from td3core.training.run_state import RunState
 
+log = logging.getLogger(__name__)
+
 LOG_STEPS = 50
 """Training statistics are averaged over this many environment steps into one row."""
 
 REPORT_S = 0.1
 """Seconds between two Progress events."""
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log an error and go on: the run has failed already, and must report that first failure."""
+    try:
+        yield
+    except Exception:
+        log.exception("after the run had failed, %s", what)
 
 
 class Trainer:
@@ -339,11 +351,12 @@ class Trainer:
 
     def rescue(self, problem: BaseException) -> None:
         """After a failure, save whatever is still sound."""
-        with contextlib.suppress(Exception):
-            if not isinstance(problem, DivergedError):
+        if not isinstance(problem, DivergedError):
+            with _logged("the last agent could not be saved"):
                 self._save(Kind.LAST)
-        with contextlib.suppress(Exception):
+        with _logged("the best agent could not be saved"):
             self._evaluations.save_best()
+        with _logged("how far it got could not be recorded"):
             self._send_progress(self._state.phase)
 
     def close(self) -> None:

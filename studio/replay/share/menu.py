@@ -24,6 +24,7 @@ from studio.tasks.background_task import Stopped
 from studio.widgets.controls import describe
 from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.trust_store import handed_on
 from td3core.runs.directory import RunDirectory
 
 _NO_AGENT = "Choose an agent first"
@@ -212,7 +213,8 @@ class ShareTasks(QObject):
 
     def _open(self, dialog: TaskDialog | PictureDialog) -> None:
         if isinstance(dialog, TaskDialog):
-            dialog.job.variables = self._player.variables
+            allowed = handed_on(self._consent.given)
+            dialog.job.variables = {**self._player.variables, **allowed}
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)

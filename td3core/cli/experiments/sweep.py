@@ -34,7 +34,10 @@ def sweep(
     runs_dir: RunsDir = None,
     env_module: EnvModule = None,
     jobs: Annotated[
-        int | None, typer.Option(min=0, max=1024, help="Runs at once; 0 for one per free core.")
+        int | None,
+        typer.Option(
+            min=0, max=1024, help="Runs at once; 0 for as many as free cores and memory allow."
+        ),
     ] = None,
     ray: Annotated[
         str | None,

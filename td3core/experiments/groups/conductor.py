@@ -22,6 +22,8 @@ from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
 
 _EXIT_S = 10.0
+_SAVE_S = 60.0
+"""How long the runs that are left at the end may take together to save."""
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
 """How long runs of an earlier process of the group may take to save and end."""
 _LOOK_S = 1.0
@@ -215,8 +217,9 @@ class Conductor:
         """Leave no process behind, whatever has happened."""
         for process in self._processes.values():
             process.stop()
+        end = time.monotonic() + _SAVE_S
         for process in self._processes.values():
-            process.join()
+            process.join(max(end - time.monotonic(), 0.0))
         self._processes.clear()
 
 

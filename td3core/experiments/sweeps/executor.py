@@ -18,6 +18,7 @@ from td3core.system.regular_files import open_own, read_text, require_own
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
 _CLOSE_S = 60.0
+_KILLED_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +58,6 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Stop everything that is left and release what the executor holds."""
-
-
-def free_cores() -> int:
-    """Return the number of cores that other programs leave free now, at least 1."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    try:
-        load = os.getloadavg()[0]
-    except (AttributeError, OSError):
-        load = 0.0
-    return max(1, cores - round(load))
 
 
 class LocalExecutor:
@@ -166,7 +154,9 @@ class LocalExecutor:
                 process.wait(max(0.0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                # One that waits for a disk that does not answer cannot even be killed.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_KILLED_S)
         self._processes.clear()
 
     def _outcome_file(self, run: Path) -> Path:

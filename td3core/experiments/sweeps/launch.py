@@ -8,10 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
+from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.conductor import SweepConductor
-from td3core.experiments.sweeps.executor import Executor, LocalExecutor, free_cores
+from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -19,6 +21,7 @@ from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.lock import RunLock
 from td3core.system import numerics
+from td3core.system.capacity import free_cores
 from td3core.system.regular_files import read_text
 
 SUFFIX = ".toml"
@@ -84,7 +87,7 @@ def conduct(
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
     # With arguments, which it may need.
-    check_env(spec.env_choices()[0].with_consent(request.consent))
+    info = check_env(spec.env_choices()[0].with_consent(request.consent))
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
@@ -96,7 +99,7 @@ def conduct(
         executor: Executor
         if connect is None:
             name = _class_of_all([(numerics.current(), *numerics.available())], folder, announce)
-            slots = slots or free_cores()
+            slots = slots or local_slots(spec, info)
             executor = LocalExecutor(slots, folder.log_dir, request.consent, name)
         else:
             executor = connect(slots, request.consent, folder, announce)
@@ -115,6 +118,17 @@ def _class_of_all(
     if sentence:
         announce(sentence)
     return name
+
+
+def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
+    """Return how many runs of a sweep the free cores and memory of this machine allow at once."""
+    ends = [
+        spec.run_settings({name: spec.values_of(name)[end] for name in spec.space}, 0)
+        for end in (0, -1)
+    ]
+    threads = max(config.torch_threads for config, _ in ends)
+    needed = max(bytes_of_run(config, tunables, info) for config, tunables in ends)
+    return allocate(max(free_cores() // threads, 1), needed, threads=threads).jobs
 
 
 def _ray_connection(

@@ -21,6 +21,7 @@ from td3core.experiments.sweeps.executor import RunEnd
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.experiments.sweeps.worker import Outcome
 from td3core.system import numerics
+from td3core.system.capacity import usable_cores
 from td3core.system.files import write_atomically
 
 _RESTARTS = 3
@@ -50,6 +51,7 @@ def connect(address: str) -> Iterator[None]:
         # Nobody else reaches it there.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         options |= {"include_dashboard": False, "_node_ip_address": _LOCALHOST}
+        options["num_cpus"] = usable_cores()
     try:
         ray.init(logging_level=logging.CRITICAL, **options)
     except Exception as problem:

@@ -1,6 +1,7 @@
 """What is left behind when a player, a window or a renderer ends."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.replay.player import Player, PlayerState
+from studio.replay.renderer import protocol
+from studio.replay.renderer_client import Reader
 from tests.studio.replay.scenes import (
     WAIT_MS,
     blocks,
@@ -50,6 +53,28 @@ def test_closing_ends_a_renderer_that_no_longer_listens(
     os.kill(player.pid, signal.SIGSTOP)
     player.close()
     assert not renderers()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the end of a pipe stands for a process")
+def test_the_end_of_a_renderer_is_noticed_though_another_process_holds_its_pipe(
+    qtbot: QtBot,
+) -> None:
+    ours, held_open = multiprocessing.Pipe()
+    process, ending = os.pipe()
+    reader, heard = Reader(ours, process, "td3_none_"), list[object]()
+    reader.replied.connect(lambda _, reply: heard.append(reply))
+    last = protocol.Crashed(message="the last words", details="")
+    try:
+        reader.start()
+        with qtbot.waitSignal(reader.lost, timeout=5_000):
+            held_open.send(last)
+            os.close(ending)
+        qtbot.waitUntil(lambda: heard == [last])
+    finally:
+        held_open.close()
+        reader.wait()
+        ours.close()
+        os.close(process)
 
 
 ORPHAN = """

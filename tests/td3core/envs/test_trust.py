@@ -228,6 +228,22 @@ def test_special_files_in_its_place_allow_nothing(stranger: Stranger) -> None:
     assert trust_store.remembered() == NO_CONSENT
 
 
+def test_what_the_parent_hands_on_is_remembered_without_the_file(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    allowed = Consent(frozenset({("theirs_env", str(stranger.folder))}))
+    for name, value in trust_store.handed_on(allowed).items():
+        monkeypatch.setenv(name, value)
+        assert trust_store.remembered() == allowed
+        # It is not the user's answer for good, so it cannot be taken back either.
+        assert not trust_store.forget("theirs_env")
+        monkeypatch.setenv(name, value[:-3])
+        assert trust_store.remembered() == NO_CONSENT
+    assert trust_store.handed_on(NO_CONSENT) == {}
+
+
 def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Stranger) -> None:
     stranger.write("theirs_env")
     stranger.trusted.mkdir()

@@ -22,6 +22,10 @@ def broken(_: Any) -> Any:
     raise ValueError("the joint broke")
 
 
+def unwritable(*_: Any) -> Any:
+    raise RuntimeError("no tensor is contiguous")
+
+
 FAULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "raises": (broken, "ValueError.*the joint broke"),
     "NaN observation": (lambda o: (np.float32([0, np.nan]), *o[1:]), "observation.*not finite"),
@@ -303,3 +307,16 @@ def test_a_real_interrupt_still_passes_through(runs_dir: Path, scripted: Any) ->
 
     with pytest.raises(KeyboardInterrupt):
         run(runs_dir, scripted(Script(on_step=interrupt)))
+
+
+def test_what_cannot_be_saved_after_a_failure_is_logged_and_hides_nothing(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("td3core.training.checkpointer.Checkpointer.save", unwritable)
+    script = Script([(7, "terminated")], faults={55: broken})
+    outcome, told = fail(runs_dir, scripted(script), steps=100)
+    assert "the joint broke" in outcome.message
+    assert told.events[-1] is outcome
+    (record,) = (each for each in caplog.records if each.levelname == "ERROR")
+    assert "the last agent could not be saved" in record.message
+    assert "no tensor is contiguous" in record.exc_text
