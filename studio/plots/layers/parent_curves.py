@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import Curve
 from studio.plots.layers.curves import last_step_of, make_item, points_in_view, style_item
 from studio.plots.layers.layer import Entry, Layer, View
@@ -26,7 +26,7 @@ class ParentCurveLayer(Layer):
         self._items = {curve: make_item() for curve in curves}
         self._shown = False
 
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
         for item in self._items.values():
             item.setZValue(-1)
