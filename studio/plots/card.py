@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
 from studio.plots.axis import ShortAxis
-from studio.plots.canvas import PlotCanvas
+from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
@@ -19,7 +19,6 @@ from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
-from studio.plots.view_box import PlotViewBox
 from studio.plots.view_range import Range, heights_shown
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
