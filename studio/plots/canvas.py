@@ -67,7 +67,7 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
         layout.setSpacing(0)
         area.setLayout(layout)
         layout.addItem(box, *_BOX)
-        for axis, place in ((left, _LEFT), (bottom, _BOTTOM)):
+        for axis, place in ((bottom, _BOTTOM), (left, _LEFT)):
             axis.linkToView(box)
             # Its grid lies below the curves.
             axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
