@@ -2,13 +2,13 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.sweep_panel import SweepPanel
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -40,6 +40,9 @@ from studio.window.session_memory import SessionMemory
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
+
+if TYPE_CHECKING:
+    from studio.experiments.sweep_panel import SweepPanel
 
 
 class MainWindow(QMainWindow):
@@ -105,11 +108,9 @@ class MainWindow(QMainWindow):
         self.runs = self.panels.get(RunBrowser)
 
     @property
-    def sweeps(self) -> SweepPanel:
+    def sweeps(self) -> "SweepPanel":
         """The panel of the sweeps; made now if nobody has opened it."""
-        panel = self.panels.named("sweeps")
-        assert isinstance(panel, SweepPanel)
-        return panel
+        return cast("SweepPanel", self.panels.named("sweeps"))
 
     @property
     def _sweeps(self) -> bool:

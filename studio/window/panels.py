@@ -14,12 +14,9 @@ from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
-from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.run_queue import RunQueue
-from studio.experiments.sweep_panel import SweepPanel
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
-from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController
@@ -74,6 +71,27 @@ class PanelSpec:
     """True if it keeps its share of the width when the window is resized."""
 
 
+# What late panels need is imported with them: the window starts without it.
+
+
+def _make_many(context: PanelContext) -> QWidget:
+    from studio.experiments.panel import ManyRunsPanel
+
+    return ManyRunsPanel(context.session, context.queue, context.theme)
+
+
+def _make_sweeps(context: PanelContext) -> QWidget:
+    from studio.experiments.sweep_panel import SweepPanel
+
+    return SweepPanel(context.runs_dir, context.consent, context.theme)
+
+
+def _make_instruments(context: PanelContext) -> QWidget:
+    from studio.replay.instruments.panel import InstrumentPanel
+
+    return InstrumentPanel(context.settings, context.theme)
+
+
 PANELS = (
     PanelSpec(
         name="setup",
@@ -121,7 +139,7 @@ PANELS = (
         name="many",
         title="Group and queue",
         side="bottom",
-        make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
+        make=_make_many,
         size=250,
         tabbed=True,
         hidden=True,
@@ -131,7 +149,7 @@ PANELS = (
         name="sweeps",
         title="Sweeps",
         side="bottom",
-        make=lambda context: SweepPanel(context.runs_dir, context.consent, context.theme),
+        make=_make_sweeps,
         size=290,
         tabbed=True,
         hidden=True,
@@ -141,7 +159,7 @@ PANELS = (
         name="instruments",
         title="Instruments",
         side="bottom",
-        make=lambda context: InstrumentPanel(context.settings, context.theme),
+        make=_make_instruments,
         size=230,
         tabbed=True,
         hidden=True,

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from studio.experiments.panel import ManyRunsPanel
-from studio.experiments.sweep_panel import SweepPanel
-from studio.experiments.sweep_reader import TrialSettings
-from studio.replay.instruments.panel import InstrumentPanel
 from studio.session.history import RunHistory
 
 if TYPE_CHECKING:
+    from studio.experiments.panel import ManyRunsPanel
+    from studio.experiments.sweep_panel import SweepPanel
+    from studio.experiments.sweep_reader import TrialSettings
+    from studio.replay.instruments.panel import InstrumentPanel
     from studio.window.main_window import MainWindow
 
 
@@ -26,21 +26,21 @@ def connect_late_panels(
         close_if_asked: called when a sweep has ended.
     """
 
-    def use_settings(found: TrialSettings) -> None:
+    def use_settings(found: "TrialSettings") -> None:
         window.setup.show_run(found.config, found.name)
         window.live.show_tunables(found.tunables)
 
-    def many(panel: ManyRunsPanel) -> None:
+    def many(panel: "ManyRunsPanel") -> None:
         panel.run_wanted.connect(window.many.open_run)
 
-    def sweeps(panel: SweepPanel) -> None:
+    def sweeps(panel: "SweepPanel") -> None:
         for succeeded in (panel.exported, panel.started):
             succeeded.connect(window.banner.clear_error)
         panel.settings_chosen.connect(use_settings)
         panel.ended.connect(close_if_asked)
         panel.opened.connect(open_run)
 
-    def instruments(panel: InstrumentPanel) -> None:
+    def instruments(panel: "InstrumentPanel") -> None:
         panel.use_player(window.replay.player)
         window.replay.share.tasks.instruments = panel
 
