@@ -10,6 +10,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import Allowed, GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
+from studio.experiments.sweep_reader import running_sweep
 from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory, read_history
@@ -35,6 +36,8 @@ class ManyRuns(QObject):
     refused = Signal(str)
     beginning = Signal()
     panel_wanted = Signal()
+    sweep_found = Signal(str)
+    """The name of a sweep that trains in the background."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -59,7 +62,7 @@ class ManyRuns(QObject):
         controller.state_changed.connect(self._on_state)
         self.session.ended.connect(self.queue.on_ended)
         self.session.allow = self._allow
-        self._finder = BackgroundReader("find-groups", self)
+        self._finder = BackgroundReader("find-training", self)
         self._finder.refused.connect(self.refused)
 
     @property
@@ -84,14 +87,20 @@ class ManyRuns(QObject):
         """Ask the user, if need be, to allow the code that a group's files name."""
         self._consent.obtain(group.config.choice, then, self._on_declined)
 
-    def find_training_group(self) -> None:
-        """Show a group that was left to train in the background, if there is one."""
-        self._finder.read(lambda _: training_groups(self._runs_dir), self._on_found)
+    def find_training(self) -> None:
+        """Show a group and a sweep that were left to train in the background, if there are any."""
+        folder = self._runs_dir
+        self._finder.read(
+            lambda _: (training_groups(folder), running_sweep(folder)), self._on_found
+        )
 
-    def _on_found(self, groups: list[Group]) -> None:
+    def _on_found(self, found: tuple[list[Group], str]) -> None:
+        groups, sweep = found
         if groups and not self.session.busy:
             self.panel_wanted.emit()
             self.session.follow(groups[0])
+        if sweep:
+            self.sweep_found.emit(sweep)
 
     @Slot(object)
     def start(self, run: QueuedRun) -> None:

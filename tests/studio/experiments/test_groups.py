@@ -75,7 +75,7 @@ def played(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Iterator[type
 
 @pytest.fixture
 def panel(window: MainWindow) -> ManyRunsPanel:
-    return window.panels.get(ManyRunsPanel)
+    return window.panels.named("many")
 
 
 def fill_in(find: Callable[[str], QWidget], env: str, steps: int, seeds: str = "") -> None:

@@ -393,7 +393,7 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
 
 
 def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(window) -> None:
-    for spec, _ in window.panels:
+    for spec in window.panels.specs:
         window.docks.open(spec.name)
         QApplication.processEvents()
         needed = window.minimumSizeHint()

@@ -150,7 +150,7 @@ def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtb
     model.training.append([(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)])
     model.curves_changed.emit()
     card = window.plots.card("plot_q")
-    curve = card.plot.getPlotItem().listDataItems()[0]
+    curve = card.plot.listDataItems()[0]
     qtbot.waitUntil(lambda: curve.xData is not None and len(curve.xData) > 0)
     for kind, head in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         card.export(tmp_path / f"q.{kind}")
