@@ -11,7 +11,6 @@ import numpy as np
 from td3core.arrays import Floats
 from td3core.inference.normaliser import Normaliser
 
-
 _ZERO: Floats = np.zeros((), np.float32)
 """An array: from a Python number, every call would make one."""
 

@@ -69,7 +69,9 @@ class Exploration:
             noise = np.array([self._noise(slot, tunables) for slot in self._slots])
             actions = self._policy(obs) + noise
         # np.clip takes twice as long for so few numbers.
-        clipped: Floats = np.minimum(np.maximum(actions, _MINUS_ONE, out=actions), _ONE, out=actions)
+        clipped: Floats = np.minimum(
+            np.maximum(actions, _MINUS_ONE, out=actions), _ONE, out=actions
+        )
         return clipped
 
     def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:

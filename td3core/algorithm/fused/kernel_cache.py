@@ -23,7 +23,7 @@ from td3core.system.files import make_folder, write_atomically
 _compiling: "list[subprocess.Popen[bytes]]" = []
 """The process that this one has started, so that it starts no second one."""
 
-_MODULES = ("kernel", "parallel")
+_MODULES = ("passes", "kernel", "parallel")
 _SOURCES = tuple(Path(__file__).with_name(f"{name}.py") for name in _MODULES)
 
 
