@@ -77,7 +77,10 @@ class ReplayBuffer:
         """
         if not self.size:
             raise ValueError("cannot sample from an empty replay buffer")
-        drawn = source.integers(0, self.size, size=count)
+        drawn: NDArray[np.int64] = source.integers(0, self.size, size=count)
+        if self.stored <= self.capacity:
+            # Nothing was overwritten yet: a number is its row.
+            return drawn
         # The newest transition of that place in a ring of ``capacity`` rows.
         newest = self.stored - 1
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity

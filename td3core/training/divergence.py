@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from td3core.algorithm.td3 import TD3
-from td3core.arrays import Arrays, Floats
+from td3core.arrays import Arrays, Floats, all_finite
 from td3core.errors import RunError
 
 
@@ -25,9 +25,8 @@ class DivergedError(RunError):
 
 def require_finite_actions(actions: Floats, env_steps: int) -> None:
     """Raise DivergedError unless all ``actions`` (n, act_dim) are finite."""
-    finite = np.isfinite(actions)
-    if not np.logical_and.reduce(finite, axis=None):
-        broken = actions[~finite.all(axis=1)][0]
+    if not all_finite(actions):
+        broken = actions[~np.isfinite(actions).all(axis=1)][0]
         raise DivergedError("the actor's action", broken, env_steps)
 
 
