@@ -122,11 +122,10 @@ class RendererClient:
             self.process.kill()
             self.process.join(_QUIT_S)
         self.exit_code = self.process.exitcode
-        if self.exit_code is None:
-            # One that waits for a graphics driver cannot even be killed.
-            self.reader.requestInterruption()
-        # Without the process there is nothing to read, which ends the thread.
+        # Without the process the pipe is closed, unless an environment has left another one.
+        self.reader.requestInterruption()
         self.reader.wait()
+        # One that waits for a graphics driver cannot even be killed.
         if self.exit_code is not None:
             self.process.close()
         self._connection.close()
@@ -145,16 +144,12 @@ class Reader(QThread):
         self._ring = RingReader(prefix)
 
     def run(self) -> None:
-        """Read until the process has ended, which need not close the pipe.
-
-        A process that an environment has left may hold it open.
-        """
+        """Read until the pipe is closed, or empty after an interruption was requested."""
         try:
-            while not self.isInterruptionRequested():
-                ready = wait([self._connection, self._sentinel], _LOOK_S)
-                if self._connection in ready:
+            while True:
+                if self._connection.poll(_LOOK_S):
                     self._emit_reply(self._connection.recv())
-                elif ready:
+                elif self.isInterruptionRequested():
                     break
         except (EOFError, OSError):
             # Wait for the process to end, so that its exit status is known.

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 from typing import Any
 
 from td3core.system.message_process import ParentLink, ignore_terminal
@@ -33,8 +34,16 @@ def main() -> None:
         link.send("the parent is gone")
 
 
-def _fork() -> None:
-    """Leave a process that holds all pipes open, as an environment may."""
-    if os.fork() == 0:
+def leave_a_process(pipe: Connection) -> None:
+    """End at once, but for a process that is left; send its number."""
+    pipe.send(_fork())
+    os._exit(3)
+
+
+def _fork() -> int:
+    """Leave a process that holds all pipes open, as an environment may; return its number."""
+    number = os.fork()
+    if number == 0:
         time.sleep(PATIENCE_S)
         os._exit(0)
+    return number
