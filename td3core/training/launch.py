@@ -38,7 +38,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
@@ -85,6 +85,7 @@ def train(
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
+    They are in the new run's journal from its beginning.
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
@@ -93,8 +94,10 @@ def train(
     runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
+        entries = scheduled(schedule, tunables, config.num_envs)
+
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, group=group)
+            made = RunDirectory.create(runs_dir, config, tunables, group=group, schedule=entries)
             _lock(made, resources)
             return made
 
@@ -102,7 +105,7 @@ def train(
             config=config,
             tunables=tunables,
             directory=make,
-            schedule=Schedule(schedule),
+            schedule=Schedule(changes_of(entries)),
             consent=consent,
         )
 
@@ -146,7 +149,7 @@ def resume(
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
             point=point,
-            schedule=Schedule(pending_changes(directory, saved), journaled=True),
+            schedule=Schedule(pending_changes(directory, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
             consent=consent,
         )
@@ -165,21 +168,30 @@ def branch(
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
-    The checkpoint's run stays as it is.
+    The checkpoint's run stays as it is. The changes that it was started with and that were still to
+    come are made in the branch as well, but for those of settings in ``values``.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
-        point, config, tunables = prepare_branch(checkpoint, values)
+        point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        entries = scheduled(to_come, tunables, config.num_envs)
 
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
+            made = RunDirectory.create(
+                runs_dir, config, tunables, parent_of(point), schedule=entries
+            )
             _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
         return RunPlan(
-            config=config, tunables=tunables, directory=make, point=point, consent=consent
+            config=config,
+            tunables=tunables,
+            directory=make,
+            point=point,
+            schedule=Schedule(changes_of(entries)),
+            consent=consent,
         )
 
     return _conduct(plan, control, report)

@@ -236,7 +236,7 @@ def test_a_journal_too_long_to_read_is_never_emptied(run: Path) -> None:
         file.truncate(journal.MOST_BYTES + 1)
     assert journal.read(path) == []
     with pytest.raises(OSError, match="larger than"):
-        journal.forget(path, ["tau"], 0)
+        journal.strike_out(path, lambda entry: True)
     assert path.stat().st_size == journal.MOST_BYTES + 1
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)
