@@ -15,6 +15,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from td3core.training.launch import resume
+from td3core.training.trainer import UNMARKED
 
 STEPS = 500
 
@@ -96,7 +97,8 @@ def _resume(
     warnings: list[Message] = []
 
     def report(event: Event) -> None:
-        if isinstance(event, Warned):
+        # That holds for the run whether or not it is interrupted.
+        if isinstance(event, Warned) and event.message != UNMARKED:
             warnings.append(Message(event.message))
         if stopped():
             control.stop()
