@@ -276,4 +276,6 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     trainer.rescue(problem)
     diverged = isinstance(problem, DivergedError)
     ending = trainer.ending("failed")
+    if isinstance(problem, DivergedError) and ending.last_checkpoint is not None:
+        message = problem.with_checkpoint
     return Failed(message=message, details=details, ending=ending, diverged=diverged)

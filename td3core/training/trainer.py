@@ -145,13 +145,7 @@ class Trainer:
                 path=self.directory.last,
                 reason=self._recorder.last_problem,
             )
-        if not self._evaluations.best_is_saved:
-            raise RunError(
-                "The run is over, but its best agent could not be saved as {path}: {reason}."
-                " Resume the run to try again.",
-                path=self.directory.best,
-                reason=self._recorder.last_problem,
-            )
+        self._evaluations.require_saved()
         self._send_progress(self._state.phase)
         if self._checkpointer.forget_lost():
             self._save(Kind.LAST)

@@ -1,7 +1,7 @@
 """Transitions of several steps: summed rewards, the state after them, cut where an episode ends."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
-from td3core.checkpoint import format as file_format
-from td3core.checkpoint import read_header
+from td3core.checkpoint import load, read_header, save
 from td3core.config import make_settings
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Warned
@@ -191,11 +190,6 @@ def test_a_run_stores_where_its_episodes_are_truncated(runs_dir: Path, scripted:
     assert read_header(ended.last_checkpoint).counters.unmarked == 0
 
 
-def without_unmarked(counters: Any) -> dict[str, Any]:
-    """Return counters as the version before wrote them."""
-    return {name: value for name, value in asdict(counters).items() if name != "unmarked"}
-
-
 @pytest.fixture
 def old_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Return what makes a run that stopped at step 40, as the version before wrote it."""
@@ -204,9 +198,12 @@ def old_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
     def make(**values: Any) -> Path:
         with monkeypatch.context() as earlier:
             earlier.setattr(ReplayBuffer, "add", lambda *step: add(*step[:6]))
-            earlier.setattr(file_format, "_counters_by_key", without_unmarked)
             ended, _ = run(runs_dir, control=Control.stopping_at(40), steps=90, **values)
         assert isinstance(ended, Ended)
+        path = RunDirectory.open(ended.run).last
+        header, tensors = read_header(path), load(path).tensors
+        counters = replace(header.counters, unmarked=40)
+        save(path, replace(header, counters=counters), tensors)
         return ended.run
 
     return make
