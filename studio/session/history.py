@@ -14,7 +14,7 @@ from studio.session.agents import SavedAgents, read_agents
 from studio.session.curves import EVALUATIONS, RunCurves
 from studio.session.journal import JournalEntry, RunJournal
 from studio.session.record import RunRecord
-from studio.session.series import Numbers
+from studio.session.series import Numbers, Series
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
 from td3core.errors import Message, RequestError
@@ -204,7 +204,7 @@ def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> even
         phase=events.Phase.WARM_UP if warm else events.Phase.LEARNING,
         env_steps=summary.env_steps,
         updates=int(updates[-1]) if len(updates) and np.isfinite(updates[-1]) else 0,
-        episodes=len(episodes) * episodes.rows_each,
+        episodes=len(episodes) * episodes.rows_each + _inherited_episodes(run, episodes),
         steps_per_s=summary.env_steps / summary.wall_s if summary.wall_s else 0.0,
         wall_s=summary.wall_s,
         exploration_noise=tunables.exploration_noise,
@@ -212,6 +212,17 @@ def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> even
         tunables=tunables,
         training=np.empty((0, len(TRAINING_COLUMNS))),
     )
+
+
+def _inherited_episodes(run: RunDirectory, own: Series) -> int:
+    """Return how many episodes a branch counts that are in its parent's table."""
+    if run.parent is None:
+        return 0
+    with contextlib.suppress(RequestError):
+        counters = read_header(run.last).counters
+        counted = own.rows_each * int((own.column("env_steps") <= counters.env_steps).sum())
+        return max(counters.episodes - counted, 0)
+    return 0
 
 
 def _last_tunables(first: Tunables, journal: RunJournal) -> Tunables:
