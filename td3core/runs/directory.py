@@ -284,13 +284,15 @@ class RunDirectory:
         """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
 
         Raises:
-            OSError: one is a symbolic link, a device or the like.
+            OSError: one is a link, a device or the like.
         """
         require_own(self.checkpoints, folder=True)
         tables = (self.path / f"{name}.csv" for name in TABLES)
-        others = (self.path / "run.toml", self.path / "replay.f32", self.last, self.best)
-        for path in (self.journal_file, *tables, *others):
+        for path in (self.journal_file, *tables, self.path / "replay.f32"):
             require_own(path)
+        # Checkpoints have several names on purpose (see :func:`td3core.system.files.alias`).
+        for path in (self.path / "run.toml", self.last, self.best):
+            require_own(path, replaced=True)
 
     def _sweep(self, env_steps: int) -> None:
         """Delete what a killed process was writing, and agents of later steps: they are dropped."""
