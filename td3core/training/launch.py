@@ -24,6 +24,7 @@ from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.examine import check_before_training
+from td3core.envs.isolation import Isolation
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
@@ -232,8 +233,9 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
-    info = check_env(config.choice.with_consent(plan.consent))
-    for message in check_before_training(config, info):
+    isolation = Isolation()
+    info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
+    for message in isolation.call(partial(check_before_training, config, info)):
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)

@@ -130,9 +130,10 @@ def _differences(one: Path, other: Path) -> list[Message]:
         if _rows(one / name) != _rows(other / name)
     ]
     found += [Message("{table} differs.", table=name) for name in tables]
-    buffers = [run / "replay.f32" for run in (one, other) if (run / "replay.f32").exists()]
+    first_file, other_file = one / "replay.f32", other / "replay.f32"
     # Not read as a whole: they may be larger than the memory.
-    if len(buffers) > 1 and not filecmp.cmp(*buffers, shallow=False):
+    kept = first_file.exists() and other_file.exists()
+    if kept and not filecmp.cmp(first_file, other_file, shallow=False):
         found.append(Message("The replay buffer differs."))
     return found
 
