@@ -32,6 +32,7 @@ from td3core.protocol.control import Control
 if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
     from td3core.protocol.events import Ended, Event, Failed
+    from td3core.runs.directory import RunDirectory
     from td3core.training.verify_resume import ResumeCheck
 
 FAILED = 1
@@ -154,17 +155,46 @@ def resume(
         return resume_group(group, total, jobs, consent, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
+    found = find_run(run, runs_dir)
+    finished = _finished(found, total)
+    if finished is not None:
+        # For a script that resumes until the run is over.
+        steps_of = f"step {finished.env_steps:,} of {found.config.steps:,}"
+        log(f"{found.path.name} is finished: {steps_of}. To continue, give it more --steps.")
+        return Answer(result=ending_as_dict(finished))
     from td3core.runs.resumption import class_of_run
+
+    require_class(class_of_run(found))
+    # It loads torch.
     from td3core.training.launch import resume as resume_run
 
-    found = find_run(run, runs_dir)
-    require_class(class_of_run(found))
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     return _run(
         lambda control, report: resume_run(
             path, control, report, steps=total, consent=consent, exact=exact
         )
     )
+
+
+def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
+    """Return how a run ended that has taken all its steps; ``total`` is their new number."""
+    from td3core.protocol.events import Ended
+    from td3core.remote.follow import RunFollower
+    from td3core.runs.listing import summarise
+    from td3core.runs.metadata import RunStatus
+
+    summary, steps = summarise(run), run.config.steps if total is None else total
+    # Several environments together may go beyond the last step.
+    reached = steps <= summary.env_steps < steps + run.config.num_envs
+    if summary.state is not RunStatus.FINISHED or not reached:
+        return None
+    follower = RunFollower(run.path)
+    while True:
+        for event in follower.poll():
+            if isinstance(event, Ended):
+                return event
+        if not follower.behind:
+            return None
 
 
 def branch(

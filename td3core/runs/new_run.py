@@ -16,7 +16,6 @@ from td3core.system import processor
 from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder
 
-
 _PACKAGES = (
     *("td3-studio", "torch", "gymnasium", "numpy", "scipy", "numba", "llvmlite"),
     *("mujoco", "box2d", "pygame-ce"),

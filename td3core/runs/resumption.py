@@ -13,7 +13,7 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import Message, RequestError, brief
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, Entry
 from td3core.system import numerics
 
 FIXED_BY_CHECKPOINT = (
@@ -185,12 +185,16 @@ def class_of_run(run: RunDirectory) -> str:
 
 def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:
     """Return the live changes on record that a checkpoint does not contain yet."""
-    changes = journal.changes_of(run.journal())
-    if saved is None:
-        return changes
+    entries = run.journal()
+    return journal.changes_of(pending_entries(entries, saved) if saved else entries)
+
+
+def pending_entries(entries: Iterable[Entry], saved: Checkpoint) -> list[Entry]:
+    """Return the lines with the live changes that a checkpoint does not contain yet, by step."""
     counters = saved.header.counters
-    here = [change for change in changes if change.env_steps == counters.env_steps]
-    later = [change for change in changes if change.env_steps > counters.env_steps]
+    fields = sorted((e for e in entries if "field" in e), key=lambda entry: entry["step"])
+    here = [entry for entry in fields if entry["step"] == counters.env_steps]
+    later = [entry for entry in fields if entry["step"] > counters.env_steps]
     return here[counters.changes :] + later
 
 

@@ -220,7 +220,8 @@ class Collector:
             if self._normaliser is not None:
                 self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._buffer.add(obs[i], actions[i], shaped[i], next_obs[i], terminated[i])
+            step = (obs[i], actions[i], shaped[i], next_obs[i], terminated[i], truncated[i])
+            self._buffer.add(*step)
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from td3core.algorithm.td3 import TD3
 from td3core.arrays import Arrays, Floats, all_finite
-from td3core.errors import RunError
+from td3core.errors import Message, RunError
 
 
 class DivergedError(RunError):
@@ -15,11 +15,20 @@ class DivergedError(RunError):
 
     def __init__(self, quantity: str, value: object, env_steps: int) -> None:
         super().__init__(
-            "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
-            " is untouched; try a smaller learning rate.",
+            "Training diverged: {quantity} became {value} by step {step}. Try a smaller learning"
+            " rate.",
             quantity=quantity,
             value=value,
             step=env_steps,
+        )
+
+    @property
+    def with_checkpoint(self) -> Message:
+        """The message for a run that has saved an agent."""
+        return Message(
+            "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
+            " is untouched; try a smaller learning rate.",
+            **self.message.values,
         )
 
 

@@ -27,6 +27,7 @@ from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.info import EnvInfo
+from td3core.envs.isolation import Isolation
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
@@ -41,7 +42,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
@@ -98,6 +99,7 @@ def train(
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
+    They are in the new run's journal from its beginning.
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
@@ -107,9 +109,10 @@ def train(
 
     def plan(resources: ExitStack) -> RunPlan:
         resolved = engine.resolve(config)
+        entries = scheduled(schedule, tunables, config.num_envs)
 
         def make(config: RunConfig) -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, group=group)
+            made = RunDirectory.create(runs_dir, config, tunables, group=group, schedule=entries)
             _lock(made, resources)
             return made
 
@@ -118,7 +121,7 @@ def train(
             may_take_torch=config.engine == numerics.AUTO,
             tunables=tunables,
             directory=make,
-            schedule=Schedule(schedule),
+            schedule=Schedule(changes_of(entries)),
             consent=consent,
         )
 
@@ -169,7 +172,7 @@ def resume(
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
             point=point,
-            schedule=Schedule(pending_changes(directory, saved), journaled=True),
+            schedule=Schedule(pending_changes(directory, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
             consent=consent,
             notices=tuple(notices),
@@ -190,20 +193,24 @@ def branch(
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
-    The checkpoint's run stays as it is.
+    The checkpoint's run stays as it is. The changes that it was started with and that were still to
+    come are made in the branch as well, but for those of settings in ``values``.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
-        point, config, tunables = prepare_branch(checkpoint, values)
+        point, config, tunables, to_come = prepare_branch(checkpoint, values)
         recorded = point.saved.header.numerics
         config, notices = with_recorded_numerics(config, recorded)
         if "numerics" in values or "engine" in values:
             config = engine.resolve(config)
         config = engine.resolve_again(config)
+        entries = scheduled(to_come, tunables, config.num_envs)
 
         def make(config: RunConfig) -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
+            made = RunDirectory.create(
+                runs_dir, config, tunables, parent_of(point), schedule=entries
+            )
             _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
@@ -214,6 +221,7 @@ def branch(
             tunables=tunables,
             directory=make,
             point=point,
+            schedule=Schedule(changes_of(entries)),
             consent=consent,
             notices=tuple(notices),
         )
@@ -259,8 +267,9 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
-    info = check_env(config.choice.with_consent(plan.consent))
-    for message in check_before_training(config, info):
+    isolation = Isolation()
+    info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
+    for message in isolation.call(partial(check_before_training, config, info)):
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
@@ -353,4 +362,6 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     trainer.rescue(problem)
     diverged = isinstance(problem, DivergedError)
     ending = trainer.ending("failed")
+    if isinstance(problem, DivergedError) and ending.last_checkpoint is not None:
+        message = problem.with_checkpoint
     return Failed(message=message, details=details, ending=ending, diverged=diverged)

@@ -81,9 +81,9 @@ class Recorder:
         )
         self.report(event)
 
-    def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
-        """Report live changes, and write them to the journal unless they are in it already."""
-        for name, old, new in () if journaled else event.changes:
+    def add_changes(self, event: events.Tuned) -> None:
+        """Report live changes; those of a schedule are in the journal already, others now."""
+        for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
@@ -140,8 +140,7 @@ class Recorder:
     def require_folder(self, env_steps: int) -> None:
         """Begin the run's folder again, with a warning, if it was deleted or moved."""
         rewritten: list[bool] = []
-        rewrite = partial(self._run.rewrite_if_lost, env_steps)
-        self.write("run.toml", env_steps, lambda: rewritten.append(rewrite()))
+        self.write("run.toml", env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
             message = Message(
                 "The run's folder was deleted or moved. It is written again at {path}, without the"

@@ -77,6 +77,7 @@ class RunState:
             episodes=self.episodes,
             exploration_noise=self._collector.exploration.noise,
             stored=self._buffer.stored,
+            unmarked=self._buffer.unmarked,
             changes=self._live.made_at(self.env_steps),
             no_updates_until=self.no_updates_until,
         )

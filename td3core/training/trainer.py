@@ -37,6 +37,12 @@ LOG_STEPS = 50
 REPORT_S = 0.1
 """Seconds between two Progress events."""
 
+UNMARKED = (
+    "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
+    " until these transitions are overwritten, n-step returns run on into an episode that begins"
+    " with the very observation with which the one before it was truncated."
+)
+
 
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
@@ -75,7 +81,7 @@ class Trainer:
         self._agent, self._control = agent, control
         self._remote = RemoteAccess(directory.path, directory.config, control, report)
         self._report = report = self._remote.report
-        self._info, self._num_envs = info, len(envs)
+        self._info, self._num_envs, self._buffer = info, len(envs), buffer
         self._collector = Collector(self.config, info, envs, buffer, agent)
         self._clock = RunClock(0)
         self._recorder = Recorder(directory, report)
@@ -95,6 +101,7 @@ class Trainer:
         self._repeated_steps = repeated_steps
         self._deviations: list[Message] = []
         self._reported_at = 0.0
+        self._warned_of_unmarked = False
 
     @property
     def env_steps(self) -> int:
@@ -158,13 +165,7 @@ class Trainer:
                 path=self.directory.last,
                 reason=self._recorder.last_problem,
             )
-        if not self._evaluations.best_is_saved:
-            raise RunError(
-                "The run is over, but its best agent could not be saved as {path}: {reason}."
-                " Resume the run to try again.",
-                path=self.directory.best,
-                reason=self._recorder.last_problem,
-            )
+        self._evaluations.require_saved()
         self._send_progress(self._state.phase)
         if self._checkpointer.forget_lost():
             self._save(Kind.LAST)
@@ -178,6 +179,7 @@ class Trainer:
                 control.boundary_hook(state.env_steps)
             if self._live.due(state.env_steps):
                 self._live.follow(state.env_steps)
+                self._warn_of_unmarked()
             while control.has_requests:
                 if self._handle_requests():
                     return True
@@ -297,6 +299,7 @@ class Trainer:
             requests = self._control.take_requests()
             if requests.tunables is not None:
                 self._live.take(requests.tunables, requests.revision, self.env_steps)
+                self._warn_of_unmarked()
             if requests.save:
                 self._recorder.log_entry("save", self.env_steps)
                 self._save(Kind.REQUESTED)
@@ -346,6 +349,14 @@ class Trainer:
         )
         for message in self._deviations:
             self._report(Warned(env_steps=self.env_steps, message=message))
+        self._warn_of_unmarked()
+
+    def _warn_of_unmarked(self) -> None:
+        """Say once that n-step returns of transitions of an earlier version may be wrong."""
+        needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
+        if needed and not self._warned_of_unmarked:
+            self._warned_of_unmarked = True
+            self._report(Warned(env_steps=self.env_steps, message=Message(UNMARKED)))
 
     # The end ------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from td3core.protocol import events
 from td3core.protocol.control import Control
 from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import run, tiny
+from tests.td3core.training.resuming import branched
 
 
 def folded(told: list[events.Event]) -> RunRecord:
@@ -65,6 +66,16 @@ def test_a_run_read_from_its_files_is_shown_as_it_was_live(qapp, runs_dir: Path)
         assert getattr(live.progress, name) == getattr(read.progress, name), name
     for name in ("run", "stopped", "env_steps", "best_eval_return", "last_checkpoint"):
         assert getattr(live.outcome, name) == getattr(read.outcome, name), name
+
+
+def test_a_branch_that_is_opened_counts_the_episodes_that_it_counted_live(
+    qapp, runs_dir: Path
+) -> None:
+    parent, _ = run(runs_dir, steps=45)
+    outcome, told = branched(parent.last_checkpoint, runs_dir, steps=120)
+    live, read = folded(told.events), read_history(outcome.run, lambda: False).record
+    assert (live.progress.episodes, outcome.episodes) == (12, 12)
+    assert (read.progress.episodes, read.outcome.episodes) == (12, 12)
 
 
 def vars_of(tunables: Tunables) -> dict[str, object]:

@@ -41,7 +41,7 @@ def test_every_step_is_stored_once_with_what_really_followed(
         for step in range(length):
             if number == 30:
                 return
-            obs, action, reward, next_obs, _ = stored[number]
+            obs, action, reward, next_obs, *_ = stored[number]
             assert obs.tolist() == [episode, step]
             assert next_obs.tolist() == [episode, step + 1]
             assert reward == pytest.approx((number + 1) / 10)
@@ -53,8 +53,9 @@ def test_a_truncated_episode_keeps_bootstrapping_and_a_terminated_one_does_not(
     runs_dir: Path, scripted: Any, stored: list[Any]
 ) -> None:
     finish(runs_dir, scripted(Script(MIXED)), steps=24)
-    terminal = [number + 1 for number, row in enumerate(stored) if row[-1]]
+    terminal = [number + 1 for number, (*_, terminated, _) in enumerate(stored) if terminated]
     assert terminal == [3, 12, 15, 24]
+    assert [number + 1 for number, row in enumerate(stored) if row[-1]] == [7, 19]
 
 
 def test_a_step_that_is_both_terminal_and_cut_short_counts_as_terminal(
@@ -62,7 +63,7 @@ def test_a_step_that_is_both_terminal_and_cut_short_counts_as_terminal(
 ) -> None:
     both = {3: lambda outcome: (*outcome[:2], True, True, {})}
     outcome = finish(runs_dir, scripted(Script([(9, "truncated")], faults=both)), steps=9)
-    assert [bool(row[-1]) for row in stored] == [n == 3 for n in range(1, 10)]
+    assert [bool(row[-2]) for row in stored] == [n == 3 for n in range(1, 10)]
     assert outcome.episodes == 1
 
 

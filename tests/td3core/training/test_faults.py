@@ -185,6 +185,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     assert "critic1_loss became inf" in outcome.message
     # Nothing could resume from the checkpoint that is due then.
     assert "step 15" in outcome.message
+    assert "checkpoint" not in outcome.message, "there is none"
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
     assert every_saved_weight_is_a_number(runs_dir)
 
@@ -192,6 +193,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
 def test_the_last_good_checkpoint_survives_a_divergence(runs_dir: Path, scripted: Any) -> None:
     script = Script(reward=lambda step, _: 1e30 if step > 60 else 1.0)
     outcome, _ = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=20)
+    assert "last good checkpoint is untouched" in outcome.message
     assert outcome.run is not None
     kept = outcome.run / "checkpoints/step_000000040.safetensors"
     assert checkpoint.load(kept).header.counters.env_steps == 40
