@@ -120,6 +120,21 @@ def locate(name: str) -> LocatedModule | None:
     return LocatedModule(name, os.path.realpath(folders[0]) if folders else str(spec.origin))
 
 
+def folders_of(choice: EnvChoice) -> list[str]:
+    """Return the folders of the modules that a choice names.
+
+    That is of the outermost package, and the folder around it: other modules may lie there.
+    """
+    folders = []
+    for name in dict.fromkeys(each.partition(".")[0] for each in modules_named(choice)):
+        spec = _find(name, with_current_folder=True)
+        if spec is not None:
+            packages = _search_locations(spec) or []
+            places = packages or ([spec.origin] if spec.has_location and spec.origin else [])
+            folders += packages + [os.path.dirname(place) for place in places]  # noqa: PTH120
+    return [os.path.abspath(folder) for folder in folders]  # noqa: PTH100
+
+
 def modules_named(choice: EnvChoice) -> Iterator[str]:
     """Yield the modules that the name and the arguments of an environment contain."""
     main = named_module(choice.env_id)

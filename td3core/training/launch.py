@@ -24,7 +24,7 @@ from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.examine import check_before_training
-from td3core.envs.make import check_env
+from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
     Message,
@@ -220,6 +220,8 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
+    # The window trains one run after the other; the user may have corrected the environment since.
+    forget_changed_code()
     info = check_env(config.choice.with_consent(plan.consent))
     for message in check_before_training(config, info):
         report(Warned(env_steps=0, message=Message(message)))
