@@ -85,11 +85,15 @@ class PlotGrid(CurveGrid):
         self._strip = columns == 1
         self._bar.setHidden(self._strip)
         self.arrange()
+        if self.maximised:
+            self.show_only(self.maximised)
         self.redraw_later()
 
     def arrange(self) -> None:
         """Place the large plot above the others."""
         if self._strip:
+            # Hidden, it would still keep the space between the columns that it spans.
+            self._layout.removeWidget(self._bar)
             super().set_columns(1)
             for card in self._cards.values():
                 card.set_small(True)
@@ -109,6 +113,7 @@ class PlotGrid(CurveGrid):
     def show_only(self, name: str) -> None:
         """Leave the bar in place, and let the row of one plot have the whole height."""
         if self._strip:
+            super().show_only(name)
             return
         small = bool(name) and name != self._large
         # Qt gives a row its share even if all in it is hidden.

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
 
 from studio.plots.compare import session as sessions
+from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of
 from studio.plots.compare.view import CompareView
 from studio.theme.theme import load_theme
@@ -125,6 +126,20 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     chance = improvement(wanted.find(better), wanted.find(worse))
     assert find("compare_improvement").text() == f"= {estimate_text(chance, 2)}"
     assert sorted(y[-1] for _, y in lines(window)) == sorted(e.final.value for e in wanted.groups)
+
+
+def test_a_maximised_plot_of_a_comparison_has_all_the_room_until_it_is_left(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    plots = alone.comparison.plots
+    for name in COMPARED.values():
+        card = plots.card(name.name)
+        before = card.geometry()
+        plots.maximise(name.name)
+        qtbot.waitUntil(lambda card=card: card.geometry() == plots.rect(), timeout=5_000)
+        plots.maximise("")
+        qtbot.waitUntil(lambda card=card, at=before: card.geometry() == at, timeout=5_000)
 
 
 def test_a_group_is_hidden_and_one_of_its_runs_is_drawn(qtbot, alone, groups) -> None:
