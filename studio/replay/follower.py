@@ -28,8 +28,8 @@ class ShownAgent(NamedTuple):
     env_steps: int
     mean_return: float | None
     role: str
-    """What it is to the run on show: ``newest``, ``best``, ``earlier best``, ``deleted``, the run it
-    is from, or nothing."""
+    """What it is to the run on show: ``newest``, ``best``, ``earlier best``, ``deleted``, from
+    which other run, or nothing."""
     gone: bool
     """Whether its file has been overwritten or deleted since it was loaded."""
 

@@ -175,6 +175,18 @@ def test_single_runs_have_a_colour_each_and_values_under_the_mouse(qtbot, alone,
     assert card.readout.splitlines()[1].endswith(" 6")
 
 
+def test_runs_are_not_listed_at_steps_they_never_reached(qtbot, alone, runs_dir) -> None:
+    short, long = write_run(runs_dir, [1.0, 2.0]), write_run(runs_dir, [5.0] * 10, seed=1)
+    alone.start(qtbot, [short, long])
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    card = alone.comparison.plots.card("compare_return")
+    card.hovered.emit(QPointF(200.0, 0.0))
+    assert len(card.readout.splitlines()) == 3
+    card.hovered.emit(QPointF(500.0, 0.0))
+    assert len(card.readout.splitlines()) == 2
+    assert card.readout.endswith(" 5")
+
+
 @pytest.mark.parametrize(
     ("axis", "end", "heading"), [("Episodes", 100, "episode 50"), ("Wall time (s)", 100, "50 s")]
 )
