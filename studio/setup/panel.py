@@ -177,6 +177,10 @@ class SetupPanel(QWidget):
 
     # Values -------------------------------------------------------------------------------------
 
+    def use_warm_up(self, steps: int) -> None:
+        """Enter after how many steps learning starts."""
+        self._fields.write({"learning_starts": steps})
+
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
         """Return the settings in the form, combined with the live settings.
 
