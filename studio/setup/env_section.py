@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
@@ -26,7 +26,8 @@ _NOTHING = ("", "")
 class EnvSection(QWidget):
     """The list of environments with the check button.
 
-    The label ``facts`` describes the chosen environment; the form places it.
+    The label ``facts`` describes the chosen environment; it lies ``below``, with a button that
+    chooses a file, where the form places them.
     """
 
     sizes_changed = Signal()
@@ -68,8 +69,12 @@ class EnvSection(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
         row.addWidget(self.picker, 1)
-        row.addWidget(self._browse)
         row.addWidget(self._button)
+        # Beside the environment it would take the room of its name.
+        self.below = QHBoxLayout()
+        self.below.setSpacing(2)
+        self.below.addWidget(self.facts, 1)
+        self.below.addWidget(self._browse, 0, Qt.AlignmentFlag.AlignTop)
 
     def _connect(self) -> None:
         self._button.clicked.connect(self.check)

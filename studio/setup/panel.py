@@ -84,7 +84,7 @@ class SetupPanel(QWidget):
             _describe(combo, f"{name}_combo", label, tip)
             form.addRow(label, row)
             if name == "env":
-                form.addRow(self.environment.facts)
+                form.addRow(self.environment.below)
         form.addRow(presets.about)
         self._fields.add_main_rows(form)
         # Below the seed, above the steps.
