@@ -36,7 +36,6 @@ class _Question(QDialog):
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         button = self.buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
         button.setObjectName(f"{name}_button")
-        button.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -45,6 +44,8 @@ class _Question(QDialog):
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
+        # Only now does it belong to this dialog; before, Enter would press Cancel.
+        button.setDefault(True)
 
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)

@@ -57,7 +57,7 @@ class VerifyDialog(QDialog):
         self._bar.setAccessibleName("Progress of the check")
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.buttons = QDialogButtonBox()
         self.buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -66,6 +66,7 @@ class VerifyDialog(QDialog):
             layout.addWidget(part)
         layout.addStretch(1)
         layout.addWidget(self.buttons)
+        self._show_waiting(waiting=True)
         self.finished.connect(self.cancel)
 
     @property
@@ -131,7 +132,10 @@ class VerifyDialog(QDialog):
     def _show_waiting(self, *, waiting: bool) -> None:
         self._bar.setVisible(waiting)
         kind = QDialogButtonBox.StandardButton
-        self.buttons.setStandardButtons(kind.Cancel if waiting else kind.Close)
+        wanted = kind.Cancel if waiting else kind.Close
+        self.buttons.setStandardButtons(wanted)
+        # Enter does not end a check.
+        self.buttons.button(wanted).setAutoDefault(not waiting)
 
 
 def _in_words(name: str, found: dict[str, Any]) -> str:

@@ -27,12 +27,32 @@ from td3core.errors import (
     require_no_interrupt,
     unknown_name,
 )
+from td3core.system.imported_code import ImportedCode
+
+_GYMNASIUMS = ("gymnasium", "shimmy")
 
 _LARGEST_WHOLE = 2.0**53
 """Beyond this, float64 does not hold every whole number."""
 
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
+
+
+_own_code = ImportedCode()
+
+
+def forget_changed_code() -> None:
+    """Let the next environment import the user's own modules anew if a file of theirs has changed.
+
+    Not in the middle of a run: its later episodes would be those of another environment.
+
+    Raises:
+        RequestError: a compiled module has changed, which cannot be loaded twice.
+    """
+    dropped = {name.partition(".")[0] for name in _own_code.drop_changed()}
+    for env_id, spec in [*gym.registry.items()] if dropped else ():
+        if _package_of(spec.entry_point) in dropped:
+            del gym.registry[env_id]
 
 
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
@@ -74,7 +94,8 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
         if known is not None:
             simulators.register(known)
         simulators.log_mujoco_warnings()
-        env = gym.make(_id_or_spec(env_id), disable_env_checker=True, **given)
+        with _own_code.importing(trust.folders_of(choice)):
+            env = gym.make(_id_or_spec(env_id), disable_env_checker=True, **given)
         return simulators.without_stdout(known, env)
     except (gym_error.DependencyNotInstalled, ModuleNotFoundError) as problem:
         if isinstance(problem, ModuleNotFoundError) and (known is None or known.installed):
@@ -168,14 +189,16 @@ def registered_elsewhere() -> list[str]:
     return [
         env_id
         for env_id, spec in gym.registry.items()
-        if find_known(env_id) is None and not _is_gymnasiums(spec.entry_point)
+        # Its other environments are older versions, have discrete actions, or convert older ones.
+        if find_known(env_id) is None and _package_of(spec.entry_point) not in _GYMNASIUMS
     ]
 
 
-def _is_gymnasiums(entry_point: Any) -> bool:
-    # Its other environments are older versions, have discrete actions, or convert older ones.
-    module = entry_point if isinstance(entry_point, str) else entry_point.__module__
-    return module.split(".")[0] in ("gymnasium", "shimmy")
+def _package_of(entry_point: Any) -> str:
+    """Return the outermost package of what makes a registered environment."""
+    module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
+    package: str = module.partition(":")[0].partition(".")[0]
+    return package
 
 
 def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:

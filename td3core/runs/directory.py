@@ -54,6 +54,11 @@ def step_checkpoint(run: Path, env_steps: int) -> Path:
     return run / "checkpoints" / f"step_{env_steps:09d}{SUFFIX}"
 
 
+def run_of(checkpoint: Path) -> Path | None:
+    """Return the run that a checkpoint belongs to; None for a file on its own."""
+    return checkpoint.parent.parent if checkpoint.parent.name == "checkpoints" else None
+
+
 class RunDirectory:
     """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
 

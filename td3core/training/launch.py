@@ -28,7 +28,7 @@ from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.info import EnvInfo
 from td3core.envs.isolation import Isolation
-from td3core.envs.make import check_env
+from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
     Message,
@@ -267,6 +267,8 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
+    # The window trains one run after the other; the user may have corrected the environment since.
+    forget_changed_code()
     isolation = Isolation()
     info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
     for message in isolation.call(partial(check_before_training, config, info)):

@@ -147,11 +147,11 @@ class ComparedLayer(Layer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the value of every line at ``x``, the highest first, with its band."""
-        del reach
         found = []
         for line in self._lines():
             at = int(np.searchsorted(line.curve.x, x, side="right")) - 1
-            if at < 0 or not math.isfinite(line.curve.middle[at]):
+            # It holds until the next one is measured, but not beyond the last.
+            if at < 0 or x > line.curve.x[-1] + reach or not math.isfinite(line.curve.middle[at]):
                 continue
             value, ends = float(line.curve.middle[at]), ""
             if line.curve.low is not None and line.curve.high is not None:

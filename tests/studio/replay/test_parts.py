@@ -1,5 +1,6 @@
 """The parts of the replay, each on its own: pictures in shared memory, the clock."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
 from studio.replay.renderer.scaling import fitted
-from studio.replay.renderer.stage import Clock
+from studio.replay.renderer.stage import Clock, Episode, LoadedAgent
 from studio.replay.share.histogram import ReturnHistogram
+from td3core.envs.trust import consent_to
 from tests.studio.replay.scenes import blocks
+from tests.td3core.helpers import write_checkpoint
 
 
 def test_a_slot_is_written_again_only_after_its_release() -> None:
@@ -148,3 +151,35 @@ def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
     assert "cannot be written" in refused[0]
     texts = [action.text() for action in histogram.export_button.menu().actions()]
     assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
+
+
+SWING = """
+'''Before.'''
+import gymnasium as gym
+import numpy as np
+
+class Swing(gym.Env):
+    observation_space = gym.spaces.Box(-1, 1, (3,))
+    action_space = gym.spaces.Box(-1, 1, (2,))
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(3, "f"), {}
+"""
+
+
+def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "swing.py").write_text(SWING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = write_checkpoint(tmp_path / "agent.safetensors", env="swing:Swing")
+
+    def played() -> str | None:
+        agent = LoadedAgent(path, consent_to(["swing"]))
+        Episode(agent, seed=0, index=0, draws=False).close()
+        return sys.modules["swing"].__doc__
+
+    assert played() == "Before."
+    (tmp_path / "swing.py").write_text(SWING.replace("Before", "Anew"))
+    assert played() == "Anew."
+    del sys.modules["swing"]

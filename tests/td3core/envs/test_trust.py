@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.envs.make import make_env
@@ -205,6 +206,33 @@ def test_an_answer_is_remembered_and_can_be_taken_back(stranger: Stranger) -> No
     assert trust_store.forget("theirs_env")
     assert not trust_store.forget("theirs_env")
     assert trust_store.remembered() == NO_CONSENT
+
+
+@pytest.mark.parametrize("name", ["theirs_env", "theirs_pkg.inner"])
+def test_an_allowed_module_is_found_wherever_the_user_is(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stranger.write(name)
+    stranger.allow(name)
+    choice = EnvChoice(f"{name}:Slide", "", trust_store.remembered())
+    elsewhere = [each for each in sys.path if each != str(stranger.folder)]
+    monkeypatch.setattr(sys, "path", [*elsewhere])
+    make_env(choice).close()
+    stranger.leave("theirs_env", "theirs_pkg")
+    monkeypatch.setattr(sys, "path", [*elsewhere])
+    where = re.escape(f"No module named '{name}' in {Path.cwd()}")
+    with pytest.raises(RequestError, match=where):
+        make_env(choice)
+
+
+def test_of_two_allowed_modules_of_one_name_none_is_guessed(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in (stranger.folder, tmp_path / "other"):
+        stranger.write("theirs_env", folder)
+        trust_store.remember(LocatedModule("theirs_env", str(folder / "theirs_env.py")))
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(stranger.folder)])
+    assert trust.locate("theirs_env") is None
 
 
 @pytest.mark.parametrize(
