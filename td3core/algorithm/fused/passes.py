@@ -34,9 +34,9 @@ class Network(NamedTuple):
 class Step(NamedTuple):
     """What all parameters of a network have in common in one step of the optimiser."""
 
-    size: float  # the learning rate, and the correction of the first moment
-    root: float  # that of the second moment
-    tau: float
+    size: Any  # float32: the learning rate, and the correction of the first moment
+    root: Any  # float32: that of the second moment
+    tau: Any  # float32
     moves_target: bool
 
 
