@@ -17,6 +17,6 @@ def test_one_number_that_is_not_finite_is_found_wherever_it_stands(
         assert not all_finite(numbers)
 
 
-def test_finite_numbers_whose_squares_overflow_are_finite() -> None:
+def test_the_largest_finite_numbers_are_finite() -> None:
     largest = np.finfo(np.float32).max
     assert all_finite(np.array([largest, -largest, 0.0], np.float32))
