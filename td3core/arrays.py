@@ -1,6 +1,5 @@
 """Names for the arrays that pass between the rooms, and what is asked of them at every step."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,5 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def all_finite(numbers: Floats) -> bool:
     """Return whether all of a few ``numbers`` are finite."""
-    flat = numbers.ravel()
-    # A NaN or an infinity spoils the sum of squares, and one product takes a third of the time.
-    # Squares of large numbers overflow as well: only then is each one looked at.
-    return math.isfinite(flat.dot(flat)) or bool(np.logical_and.reduce(np.isfinite(flat)))
+    # One byte for each number, 0 where it is not finite. So few are searched sooner than reduced.
+    return 0 not in np.isfinite(numbers).tobytes()

@@ -235,8 +235,8 @@ def share_of_products(width: int, batch: int) -> dict[str, Any]:
     few milliseconds in one process: other work on the machine slows both, and the median of the
     ratios stays what it is.
     """
-    hidden = {"actor_hidden": (width, width), "critic_hidden": (width, width)}
-    _, _, work = our_agent(batch_size=batch, **hidden)
+    hidden = (width, width)
+    _, _, work = our_agent(batch_size=batch, actor_hidden=hidden, critic_hidden=hidden)
     from numba import njit
     from threadpoolctl import threadpool_info
 
@@ -274,7 +274,7 @@ def operations(width: int, batch: int) -> float:
 
 def on_cores(count: int, measure: Callable[..., Any], *arguments: Any) -> Any:
     """Measure on so many cores; only Linux can."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])  # type: ignore[attr-defined]
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
     return measure(*arguments)
 
 

@@ -34,7 +34,7 @@ def main(env: str, count: int, width: int, batch: int, cores: int) -> None:
             return True
 
     made, watch = gym.make(env), Watch()
-    shape = made.action_space.shape
+    shape = made.action_space.shape or ()
     model = TD3(
         "MlpPolicy",
         made,

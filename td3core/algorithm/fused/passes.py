@@ -34,9 +34,9 @@ class Network(NamedTuple):
 class Step(NamedTuple):
     """What all parameters of a network have in common in one step of the optimiser."""
 
-    size: Any  # the learning rate, and the correction of the first moment
-    root: Any  # that of the second moment
-    tau: Any
+    size: Any  # float32: the learning rate, and the correction of the first moment
+    root: Any  # float32: that of the second moment
+    tau: Any  # float32
     moves_target: bool
 
 
