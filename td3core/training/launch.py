@@ -24,7 +24,6 @@ from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.examine import check_before_training
-from td3core.envs.isolation import Isolation
 from td3core.envs.make import check_env
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
@@ -48,6 +47,7 @@ from td3core.runs.resumption import (
     resume_point,
     with_total_steps,
 )
+from td3core.system.isolation import Isolation
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report
