@@ -83,7 +83,8 @@ def train(
     if not several:
         require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
-    consent = obtain_consent(config.choice.with_consent(typed.consent), given=trust_env)
+    choice = config.choice.with_consent(typed.consent)
+    consent = obtain_consent(choice, given=trust_env, typed=typed)
     if several:
         from td3core.cli.experiments.groups import train_group
 

@@ -4,6 +4,8 @@ import difflib
 import importlib
 import math
 import re
+import stat
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -88,6 +90,7 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
         _require_notation(env_id)
+        _require_regular_files(choice)
         trust.require_consent(choice)
         # The user's own environments usually lie where the program is started.
         trust.prepare_import(env_id)
@@ -130,6 +133,25 @@ def _require_notation(env_id: str) -> None:
         raise RequestError(
             "{env_id} has more than one colon; write package.module:Class.", env_id=brief(env_id)
         )
+
+
+def _require_regular_files(choice: EnvChoice) -> None:
+    """Refuse arguments that name a pipe or a device: reading it may never end.
+
+    Raises:
+        RequestError: one does.
+    """
+    for text in trust.texts_of(choice.kwargs):
+        try:
+            kind = Path(text).expanduser().stat().st_mode
+        except (OSError, ValueError, RuntimeError):
+            continue  # It names no file here.
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise RequestError(
+                "env_args of {env_id} name {path}, which is not a regular file.",
+                env_id=choice.env_id,
+                path=brief(repr(text)),
+            )
 
 
 def _id_or_spec(env_id: str) -> str | EnvSpec:

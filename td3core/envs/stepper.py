@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from td3core.arrays import Floats
 from td3core.envs.episode import Episode, EpisodeStart
 from td3core.envs.info import EnvInfo
-from td3core.envs.isolation import Isolation
+from td3core.system.isolation import Isolation
 
 
 class StepArrays(NamedTuple):

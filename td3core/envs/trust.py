@@ -153,13 +153,13 @@ def modules_named(choice: EnvChoice) -> Iterator[str]:
     main = named_module(choice.env_id)
     if main is not None:
         yield main
-    for text in _texts(choice.kwargs):
+    for text in texts_of(choice.kwargs):
         match = _NAMES_CODE.match(text)
         if match is not None:
             yield match[1]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_of(value: Any) -> Iterator[str]:
     """Yield every string in the arguments, at any depth."""
     remaining = [value]
     while remaining:

@@ -7,10 +7,10 @@ from functools import partial
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import EnvChoice, RunConfig
-from td3core.envs.isolation import Isolation
 from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
+from td3core.system.isolation import Isolation
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
 MAX_PENDING = 2

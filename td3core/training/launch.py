@@ -27,7 +27,6 @@ from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.info import EnvInfo
-from td3core.envs.isolation import Isolation
 from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
@@ -54,6 +53,7 @@ from td3core.runs.resumption import (
     with_total_steps,
 )
 from td3core.system import numerics
+from td3core.system.isolation import Isolation
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report

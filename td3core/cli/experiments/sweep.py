@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.consent import obtain_consent, rehearse_all, with_typed_consent
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
@@ -69,8 +69,10 @@ def sweep(
         text, spec = read_sweep_file(target, env_module)
     # Its file may not name a module, so the user did; but its settings may come from anyone.
     consent = with_typed_consent(EnvChoice(spec.environment)).consent
-    for choice in spec.env_choices():
-        consent |= obtain_consent(choice.with_consent(consent), given=trust_env)
+    choices = spec.env_choices()
+    for choice in choices:
+        consent |= obtain_consent(choice.with_consent(consent), given=trust_env, alone=False)
+    rehearse_all([choice.with_consent(consent) for choice in choices])
     request = SweepRequest(
         text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
     )
