@@ -221,7 +221,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
     # The window trains one run after the other; the user may have corrected the environment since.
-    forget_changed_code()
+    forget_changed_code(config.choice)
     info = check_env(config.choice.with_consent(plan.consent))
     for message in check_before_training(config, info):
         report(Warned(env_steps=0, message=Message(message)))
