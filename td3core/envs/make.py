@@ -43,15 +43,16 @@ gym.logger.min_level = gym.logger.ERROR
 _own_code = ImportedCode()
 
 
-def forget_changed_code() -> None:
-    """Let the next environment import the user's own modules anew if a file of theirs has changed.
+def forget_changed_code(choice: EnvChoice) -> None:
+    """Let the environment made next import the user's own modules anew if any has changed.
 
     Not in the middle of a run: its later episodes would be those of another environment.
 
     Raises:
-        RequestError: a compiled module has changed, which cannot be loaded twice.
+        RequestError: a compiled module of it has changed, which cannot be loaded twice.
     """
-    dropped = {name.partition(".")[0] for name in _own_code.drop_changed()}
+    names = _own_code.drop_changed(trust.folders_of(choice))
+    dropped = {name.partition(".")[0] for name in names}
     for env_id, spec in [*gym.registry.items()] if dropped else ():
         if _package_of(spec.entry_point) in dropped:
             del gym.registry[env_id]

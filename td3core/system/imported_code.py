@@ -56,33 +56,41 @@ class ImportedCode:
             # Also where it fails: what had been imported by then stays.
             self._note()
 
-    def drop_changed(self) -> frozenset[str]:
+    def drop_changed(self, needed: Iterable[str]) -> frozenset[str]:
         """Drop all these modules if a file of theirs has changed; return their names.
 
+        Compiled ones that have changed stay as they are, for who does not need them.
+
+        Args:
+            needed: Folders of the modules that are imported next.
+
         Raises:
-            RequestError: a changed one is compiled; nothing was dropped.
+            RequestError: a changed one in these folders is compiled; nothing was dropped.
         """
         # Python remembers what is in a folder by the time of its last change.
         importlib.invalidate_caches()
+        folders = list(needed)
         with self._lock:
             changed = {name: file for name, file in self._files.items() if file.changed}
-            for name, file in sorted(changed.items()):
-                if file.path.endswith(tuple(EXTENSION_SUFFIXES)):
+            kept = {name: file for name, file in changed.items() if file.compiled}
+            for name, file in sorted(kept.items()):
+                if any(_is_users(file.path, folder) for folder in folders):
                     raise RequestError(
                         "{module} is compiled and has changed ({path}); it cannot be loaded again:"
                         " restart the studio.",
                         module=name,
                         path=file.path,
                     )
-            dropped = frozenset(self._files) if changed else frozenset()
+            if changed.keys() == kept.keys():
+                return frozenset()
+            dropped = frozenset(self._files.keys() - kept.keys())
             for name in dropped:
                 _drop(name)
-            for file in changed.values():
-                file.drop_bytecode()
-            if dropped:
-                self._folders.clear()
-                self._seen.clear()
-                self._files.clear()
+            for name in changed.keys() - kept.keys():
+                changed[name].drop_bytecode()
+            self._folders.clear()
+            self._seen.clear()
+            self._files = kept
         return dropped
 
     def _note(self) -> None:
@@ -91,7 +99,8 @@ class ImportedCode:
                 return
             new = sys.modules.keys() - self._seen - self._before
             self._seen |= new
-            for name in new:
+            # What was loaded of a compiled module is what it was, whatever its file is now.
+            for name in new - {each for each, file in self._files.items() if file.compiled}:
                 path = _file_of(sys.modules.get(name))
                 if path and any(_is_users(path, folder) for folder in self._folders):
                     self._files[name] = _FileState.of(path)
@@ -118,6 +127,11 @@ class _FileState(NamedTuple):
     def changed(self) -> bool:
         """Whether it was written to or replaced since."""
         return self.of(self.path) != self
+
+    @property
+    def compiled(self) -> bool:
+        """Whether Python can load it only once."""
+        return self.path.endswith(tuple(EXTENSION_SUFFIXES))
 
     def drop_bytecode(self) -> None:
         """Remove what was compiled of it: Python compares whole seconds, and the size."""

@@ -268,7 +268,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
     # The window trains one run after the other; the user may have corrected the environment since.
-    forget_changed_code()
+    forget_changed_code(config.choice)
     isolation = Isolation()
     info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
     for message in isolation.call(partial(check_before_training, config, info)):

@@ -46,12 +46,12 @@ class LoadedAgent:
             RequestError: it is not a valid checkpoint, or compiled code of an environment has
                 changed.
         """
-        forget_changed_code()
         self.path = path
         found, self.changed_ns = _load_settled(path)
         self.header = found.header
         self.env_id = found.header.config.env
         self.choice = found.header.config.choice.with_consent(consent)
+        forget_changed_code(self.choice)
         self.policy = found.policy()
         self.critic = found.critic()
 

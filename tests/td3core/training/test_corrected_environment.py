@@ -118,7 +118,7 @@ def test_a_module_that_could_not_be_imported_is_imported_again(folder: Path) -> 
     with pytest.raises(RequestError):
         check_env(choice)
     (folder / "cart_wheels.py").write_text(CORRECTED)
-    forget_changed_code()
+    forget_changed_code(choice)
     assert check_env(choice).obs_dim == 2
 
 
@@ -126,7 +126,7 @@ def test_a_module_that_is_as_it_was_is_kept(folder: Path) -> None:
     choice = typed(EnvChoice("cart:Cart"))
     check_env(choice)
     before = sys.modules["cart"]
-    forget_changed_code()
+    forget_changed_code(choice)
     check_env(choice)
     assert sys.modules["cart"] is before
 
@@ -148,3 +148,5 @@ def test_a_compiled_module_that_has_changed_is_refused(folder: Path, runs_dir: P
     assert outcome.request
     assert "xxlimited is compiled" in outcome.message
     assert "restart the studio" in outcome.message
+    # Another environment has nothing to do with it.
+    assert isinstance(begin(runs_dir, "Pendulum-v1"), Ended)
