@@ -306,7 +306,7 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     )
     resources.callback(trainer.close)
     if plan.point is not None:
-        trainer.resume_from(plan.point, deviations)
+        trainer.resume_from(plan.point, deviations, exact=plan.exact)
     return trainer
 
 
@@ -346,10 +346,11 @@ def _numerics(
     batch_size = plan.tunables.batch_size
     record = fingerprint.record(config, info, products, batch_size, recorded)
     deviations = fingerprint.differences(recorded, record)
-    if plan.exact and (found_before := [*(point.deviations if point else ()), *deviations]):
-        raise RequestError(
-            "The run cannot be resumed exactly: {reasons}", reasons=" ".join(found_before)
-        )
+    known = [*(point.deviations if point else ()), *deviations]
+    if not config.keep_replay:
+        known.append(Message("Its replay buffer was not kept."))
+    if plan.exact and known:
+        raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=" ".join(known))
     return record, engine.shown(config, products), deviations
 
 

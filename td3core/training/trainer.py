@@ -12,7 +12,7 @@ from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint
 from td3core.envs.info import EnvInfo
 from td3core.envs.vector import VectorEnv
-from td3core.errors import Message, RunError
+from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
 from td3core.protocol.metrics import MetricSource
@@ -108,10 +108,15 @@ class Trainer:
         """Environment steps taken so far."""
         return self._state.env_steps
 
-    def resume_from(self, point: ResumePoint, deviations: Sequence[Message] = ()) -> None:
+    def resume_from(
+        self, point: ResumePoint, deviations: Sequence[Message] = (), *, exact: bool = False
+    ) -> None:
         """Continue where a checkpoint left off, in the same run or in a branch.
 
         ``deviations``: why it will differ from a run that was never interrupted.
+
+        Raises:
+            RequestError: it will differ, and ``exact`` asks for one that does not.
         """
         saved, config = point.saved, self.config
         # A branch has a clock of its own, as it has tables of its own.
@@ -135,6 +140,9 @@ class Trainer:
                 " starts again. It may depend on more than its seed and the actions."
             )
             self._deviations.append(Message(template, episode=lost[0]))
+        if exact and self._deviations:
+            reasons = " ".join(self._deviations)
+            raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
         self._recorder.log_entry(point.origin, self.env_steps)
         self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent

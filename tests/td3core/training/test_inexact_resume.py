@@ -27,6 +27,8 @@ from tests.td3core.training.resuming import VALUES, go_on, go_on_well, stop_at, 
 def test_without_its_memory_a_run_fills_it_again_and_says_so(runs_dir: Path) -> None:
     ended = stopped(runs_dir, 50, **VALUES | {"keep_replay": False})
     assert not (ended.run / "replay.f32").exists()
+    refused, _ = go_on(ended.run, exact=True)
+    assert "Its replay buffer was not kept" in refused.message
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
     said = told.all(Warned)[0].message
