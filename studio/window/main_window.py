@@ -127,9 +127,9 @@ class MainWindow(QMainWindow):
         for name, act in (
             ("train", self.start_request.start),
             ("queue", self.start_request.queue),
-            ("pause", self._pause_or_continue),
-            ("stop", self.controller.stop),
-            ("save", self.controller.save),
+            ("pause", self.many.pause_or_continue),
+            ("stop", self.many.stop),
+            ("save", self.many.save),
             ("theme", self.switch_theme),
             ("runs", self._toggle_runs),
             ("help", self._show_help),
@@ -187,13 +187,15 @@ class MainWindow(QMainWindow):
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
         self.many.session.message_added.connect(self.log.add)
         self.many.session.ended.connect(self.runs.refresh_soon)
-        self.many.session.busy_changed.connect(self._on_group)
+        self.many.group_changed.connect(self._on_group)
         self.panels.get(ManyRunsPanel).run_wanted.connect(self.many.open_run)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         self.sweeps.settings_chosen.connect(self._use_settings)
         self.sweeps.ended.connect(self._close_if_asked)
+        self.sweeps.started.connect(partial(self.status.show_sweep, True))
+        self.sweeps.ended.connect(partial(self.status.show_sweep, False))
         self.sweeps.wanted.connect(partial(self.docks.open, "sweeps"))
         self.opener = install_opener(self, self._open)
         install_preferences(self, self._settings, self._runs_dir)
@@ -232,12 +234,6 @@ class MainWindow(QMainWindow):
     def start_training(self) -> None:
         """Start a run with the current settings, or show why that is not possible."""
         self.start_request.start()
-
-    @Slot()
-    def _pause_or_continue(self) -> None:
-        paused = self.controller.state is SessionState.PAUSED
-        act = self.controller.unpause if paused else self.controller.pause
-        act()
 
     def _show_plots_as_strip(self, strip: bool) -> None:
         self.plots.set_columns(1 if strip else 2)
@@ -297,9 +293,11 @@ class MainWindow(QMainWindow):
         self.live.set_busy(busy or following)
         self._close_if_asked()
 
-    @Slot(bool)
-    def _on_group(self, busy: bool) -> None:
-        self.toolbar.show_group(training=busy)
+    @Slot()
+    def _on_group(self) -> None:
+        state = self.many.group_state if self.many.steers_group else None
+        self.toolbar.show_group(training=self.many.session.busy, state=state)
+        self.status.show_group(state, self.many.group)
         self._close_if_asked()
 
     @property

@@ -13,6 +13,7 @@ from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
+from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
@@ -36,6 +37,8 @@ class ManyRuns(QObject):
     refused = Signal(str)
     beginning = Signal()
     panel_wanted = Signal()
+    group_changed = Signal()
+    """What :attr:`steers_group` or :attr:`group` says may have changed."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -60,6 +63,11 @@ class ManyRuns(QObject):
         controller.state_changed.connect(self._on_state)
         self.session.ended.connect(self.queue.on_ended)
         self.session.allow = self._allow
+        session = self.session
+        for changed in (session.busy_changed, session.status_changed, session.commanded):
+            changed.connect(self.group_changed)
+        for changed in (session.group_started, controller.state_changed):
+            changed.connect(self.group_changed)
         self._finder = BackgroundReader("find-groups", self)
         self._finder.refused.connect(self.refused)
 
@@ -73,6 +81,58 @@ class ManyRuns(QObject):
         launcher.obstacle = self._obstacle
         self._controller.own_process = setup.own_process.isChecked()
         setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
+
+    # What trains, steered as a whole ----------------------------------------------------------
+
+    @property
+    def steers_group(self) -> bool:
+        """Whether pause, stop and save are for the group that trains.
+
+        They are for a followed run that is none of its runs.
+        """
+        group, followed = self.session.current, self._controller.followed_run
+        if not self.session.busy or followed is None or group is None:
+            return self.session.busy
+        return any(status.run == followed for status in group.statuses.values())
+
+    @property
+    def group(self) -> GroupRecord | None:
+        """The group that trains; None before its first report."""
+        return self.session.current if self.session.busy else None
+
+    @property
+    def group_state(self) -> SessionState:
+        """What can be asked of the group that trains."""
+        return self.group.state if self.group else SessionState.STARTING
+
+    @Slot()
+    def pause_or_continue(self) -> None:
+        """Pause what trains, or let it continue."""
+        if self.steers_group:
+            paused = self.group_state is SessionState.PAUSED
+            self.session.command("resume" if paused else "pause")
+        elif self._controller.state is SessionState.PAUSED:
+            self._controller.unpause()
+        else:
+            self._controller.pause()
+
+    @Slot()
+    def stop(self) -> None:
+        """Let what trains save and end; what waits in the queue starts then."""
+        if self.steers_group:
+            self.session.command("stop")
+        else:
+            self._controller.stop()
+
+    @Slot()
+    def save(self) -> None:
+        """Save a checkpoint of what trains."""
+        if self.steers_group:
+            self.session.command("save")
+        else:
+            self._controller.save()
+
+    # Starting -----------------------------------------------------------------------------------
 
     def _obstacle(self) -> str:
         """Return why no run can be resumed or branched now; empty if one can."""
