@@ -10,7 +10,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.launch.dialogs import (
+    ChangesDialog,
+    MoreStepsDialog,
+    RepeatDialog,
+    with_visible_changes,
+)
 from studio.session.controller import RunController
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
@@ -18,7 +23,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig
+from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent, LocatedModule
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
@@ -42,6 +47,8 @@ class RunLauncher(QObject):
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
     verifying = Signal(Path, str)
     """A run that may be verified: its code is allowed, or it names none."""
+    continuing_with = Signal(object)
+    """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
     refused = Signal(str)
 
     def __init__(
@@ -57,6 +64,8 @@ class RunLauncher(QObject):
         self._runs_dir, self._window = runs_dir, window
         self.obstacle: Callable[[], str] = str
         """Returns why nothing may be started now; empty if something may."""
+        self.edited: Callable[[Path], Tunables | None] = lambda _: None
+        """Returns the live settings that the user has chosen for a run, if any."""
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
         self._verified = BackgroundReader("read-settings", self)
@@ -118,14 +127,36 @@ class RunLauncher(QObject):
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        self._read(
-            partial(read_history, found.run), partial(self._resume, found.run, steps, consent)
-        )
+        wanted = self.edited(found.run.absolute())
 
-    def _resume(self, path: Path, steps: int | None, consent: Consent, history: RunHistory) -> None:
+        def go_on(history: RunHistory) -> None:
+            self._ask_for_changes(found.run, steps, consent, wanted, history)
+
+        self._read(partial(read_history, found.run), go_on)
+
+    def _ask_for_changes(
+        self,
+        path: Path,
+        steps: int | None,
+        consent: Consent,
+        wanted: Tunables | None,
+        history: RunHistory,
+    ) -> None:
+        """Offer what was changed among the live settings of the run since it ended; resume it."""
+        changed, progress = None, history.record.progress
+        if wanted is not None and progress is not None:
+            changed = with_visible_changes(progress.tunables, wanted)
+        if changed is not None and progress is not None:
+            dialog = ChangesDialog(history.record.title, progress, changed, self._window)
+            if dialog.exec() != QDialog.DialogCode.Accepted:
+                return
+            changed = changed if dialog.make_changes else None
         self.beginning.emit()
         self.resuming.emit(history)
         self._controller.resume(path, steps, consent)
+        if changed is not None and self._controller.busy:
+            # Before the run has begun: it takes effect before the first step.
+            self.continuing_with.emit(changed)
 
     # Branching ----------------------------------------------------------------------------------
 

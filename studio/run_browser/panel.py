@@ -38,7 +38,7 @@ class RunBrowser(QWidget):
 
     refused = Signal(str)
     interrupted_found = Signal(int)
-    """Emitted once, if runs were interrupted and can be resumed."""
+    """How many runs were interrupted and can be resumed, once; and 0 when none of them is left."""
 
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +46,8 @@ class RunBrowser(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
-        self._interrupted_announced = False
+        self._announced: bool | None = None
+        """Whether interrupted runs were announced; None before the time for it."""
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
@@ -123,7 +124,7 @@ class RunBrowser(QWidget):
 
     def set_resume_available(self, available: bool) -> None:
         """Offer to resume runs, and announce once those that were interrupted."""
-        self._resume_available = available
+        self._resume_available, self._announced = available, None
         self.run_actions.set_resume_available(available)
         self.refresh()
 
@@ -202,10 +203,16 @@ class RunBrowser(QWidget):
         if self._asked_again:
             self._asked_again = False
             self.refresh()
+        elif self._resume_available:
+            self._announce_interrupted()
+
+    def _announce_interrupted(self) -> None:
+        """Announce the runs that were interrupted before the window was shown, and their end."""
         count = len(self.model.interrupted())
-        if self._resume_available and count and not self._interrupted_announced:
-            self._interrupted_announced = True
+        if (self._announced is None and count) or (self._announced and not count):
             self.interrupted_found.emit(count)
+        if self._announced is None or not count:
+            self._announced = count > 0
 
     @Slot(str)
     def _search(self, text: str) -> None:

@@ -206,6 +206,8 @@ class SetupPanel(QWidget):
         self._show_env(config.env)
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
+        # They are the settings of one run.
+        self.seeds.clear()
         self._show_disk()
 
     @Slot(str)

@@ -93,8 +93,11 @@ class RunDirectory:
         tunables: Tunables,
         parent: Parent | None = None,
         group: str = "",
+        claim: Callable[["RunDirectory"], None] = lambda _: None,
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
+
+        ``claim`` is called before the run can be found by others: to lock it.
 
         Raises:
             RequestError: the folder cannot be written.
@@ -105,6 +108,7 @@ class RunDirectory:
                 new_folder(runs_dir, config, tunables), config, tunables, created, parent, group
             )
             run.checkpoints.mkdir()
+            claim(run)
             description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)

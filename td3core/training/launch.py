@@ -94,9 +94,8 @@ def train(
 
     def plan(resources: ExitStack) -> RunPlan:
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, group=group)
-            _lock(made, resources)
-            return made
+            claim = partial(_lock, resources=resources)
+            return RunDirectory.create(runs_dir, config, tunables, group=group, claim=claim)
 
         return RunPlan(
             config=config,
@@ -173,8 +172,8 @@ def branch(
         point, config, tunables = prepare_branch(checkpoint, values)
 
         def make() -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, parent_of(point))
-            _lock(made, resources)
+            claim = partial(_lock, resources=resources)
+            made = RunDirectory.create(runs_dir, config, tunables, parent_of(point), claim=claim)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
