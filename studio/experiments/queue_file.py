@@ -23,11 +23,12 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRun:
-    """A run that waits, or a group if it has ``seeds``."""
+    """A run that waits, a group if it has ``seeds``, or a branch if it has a ``checkpoint``."""
 
     config: RunConfig
     tunables: Tunables
     seeds: tuple[int, ...] = ()
+    checkpoint: Path | None = None
 
     @property
     def text(self) -> str:
@@ -36,6 +37,8 @@ class QueuedRun:
         if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
             seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
+        if self.checkpoint is not None:
+            seeds = f"branch from {self.checkpoint.stem}"
         parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
 
@@ -51,6 +54,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "config": to_dict(run.config),
             "tunables": to_dict(run.tunables),
             "seeds": format_seeds(run.seeds),
+            "checkpoint": str(run.checkpoint or ""),
         }
         for run in runs
     ]
@@ -82,4 +86,5 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
 def _read(found: Any) -> QueuedRun:
     config, tunables = make_settings({**found["config"], **found["tunables"]})
     seeds = parse_seeds(found["seeds"]) if found["seeds"] else ()
-    return QueuedRun(config=config, tunables=tunables, seeds=seeds)
+    checkpoint = Path(found["checkpoint"]) if found.get("checkpoint") else None
+    return QueuedRun(config=config, tunables=tunables, seeds=seeds, checkpoint=checkpoint)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.launch.beside import RunsBeside
 from studio.launch.dialogs import (
     ChangesDialog,
     MoreStepsDialog,
@@ -25,6 +26,8 @@ from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent, LocatedModule
+from td3core.experiments.jobs import Branch
+from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
@@ -49,6 +52,8 @@ class RunLauncher(QObject):
     """A run that may be verified: its code is allowed, or it names none."""
     continuing_with = Signal(object)
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
+    queue_wanted = Signal(object, object, object)
+    """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     refused = Signal(str)
 
     def __init__(
@@ -66,13 +71,16 @@ class RunLauncher(QObject):
         """Returns why nothing may be started now; empty if something may."""
         self.edited: Callable[[Path], Tunables | None] = lambda _: None
         """Returns the live settings that the user has chosen for a run, if any."""
+        self.beside = RunsBeside(self)
+        self.beside.refused.connect(self.refused)
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
         self._verified = BackgroundReader("read-settings", self)
         self._verified.refused.connect(self.refused)
 
     def stop(self) -> None:
-        """Drop what is being read."""
+        """Drop what is being read; what trains beside the window goes on."""
+        self.beside.leave()
         self._reader.stop()
         self._verified.stop()
 
@@ -162,20 +170,34 @@ class RunLauncher(QObject):
 
     @Slot(Path)
     def branch(self, checkpoint: Path) -> None:
-        """Ask for the settings of a branch from an agent, and start it."""
+        """Ask for the settings of a branch from an agent, and start or queue it."""
 
         def ask(header: Header) -> None:
-            self._obtain(header.config, partial(self._ask_for_settings, checkpoint, header))
+            then = partial(self._ask_for_settings, checkpoint, header)
+            self._consent.obtain(header.config.choice, then, self._on_declined)
 
-        self._read(lambda _: read_header(checkpoint), ask)
+        self._reader.read(lambda _: read_header(checkpoint), ask)
 
     def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
-        from studio.launch.branch_dialog import BranchDialog
+        from studio.launch.branch_dialog import BranchDialog, When
 
-        dialog = BranchDialog(checkpoint, header, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._branch(checkpoint, dialog.values(), consent)
+        occupied = bool(self.obstacle()) or self._controller.busy
+        dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
+        if dialog.exec() != QDialog.DialogCode.Accepted:
+            return
+        values = dialog.values()
+        if dialog.when is When.QUEUED:
+            config, tunables = branch_settings(checkpoint, header, values)
+            self.queue_wanted.emit(checkpoint, config, tunables)
+        elif dialog.when is When.BESIDE:
+            self.beside.start(
+                Branch(
+                    checkpoint=checkpoint, values=values, runs_dir=self._runs_dir, consent=consent
+                )
+            )
+        else:
+            self.branch_with(checkpoint, values, consent)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -183,11 +205,13 @@ class RunLauncher(QObject):
 
         def start(header: Header) -> None:
             halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
-            self._obtain(header.config, partial(self._branch, checkpoint, halves))
+            self._obtain(header.config, partial(self.branch_with, checkpoint, halves))
 
         self._read(lambda _: read_header(checkpoint), start)
 
-    def _branch(self, checkpoint: Path, values: Mapping[str, Any], consent: Consent) -> None:
+    def branch_with(self, checkpoint: Path, values: Mapping[str, Any], consent: Consent) -> None:
+        """Start a branch with these settings, unless something trains."""
+
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)

@@ -17,6 +17,7 @@ from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
+from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
@@ -77,8 +78,10 @@ class ManyRuns(QObject):
         return self._controller.busy or self.session.busy
 
     def use_parts(self, setup: SetupPanel, launcher: RunLauncher) -> None:
-        """Follow the choice where runs train; resume and branch nothing while a group trains."""
+        """Follow the choice where runs train; resume nothing while a group trains."""
         launcher.obstacle = self._obstacle
+        launcher.queue_wanted.connect(self._queue_branch)
+        self._branch = launcher.branch_with
         self._controller.own_process = setup.own_process.isChecked()
         setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
 
@@ -171,7 +174,9 @@ class ManyRuns(QObject):
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
         self.beginning.emit()
-        if run.seeds:
+        if run.checkpoint is not None:
+            self._branch(run.checkpoint, to_dict(run.config) | to_dict(run.tunables), consent)
+        elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(
                 NewGroup(
@@ -188,6 +193,10 @@ class ManyRuns(QObject):
         """Add a run to the queue, and show the queue."""
         self.panel_wanted.emit()
         self.queue.add(run)
+
+    @Slot(object, object, object)
+    def _queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+        self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
 
     @Slot(Path)
     def open_run(self, path: Path) -> None:

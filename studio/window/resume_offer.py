@@ -1,5 +1,6 @@
 """The Resume button, and the message about runs that were interrupted."""
 
+from html import escape
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -10,6 +11,9 @@ from studio.session.model import RunModel
 from studio.window.run_presenter import WindowParts
 from td3core.config import Tunables
 from td3core.errors import RequestError
+
+_LIST = "list"
+"""Where a link leads that only shows the list; all others choose an interrupted run."""
 
 
 class ResumeOffer(QObject):
@@ -32,6 +36,7 @@ class ResumeOffer(QObject):
         self._announced = ""
         """The message about interrupted runs."""
         launcher.edited = self._edited
+        launcher.beside.started.connect(self._announce_beside)
         launcher.continuing_with.connect(parts.live.apply)
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
@@ -39,7 +44,7 @@ class ResumeOffer(QObject):
         # After the presenter, which renames the run on show.
         parts.runs.model.renamed.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)
-        parts.banner.link_activated.connect(self._show_interrupted)
+        parts.banner.link_activated.connect(self._follow_link)
         parts.toolbar.action("resume").triggered.connect(self._resume)
         self._update()
 
@@ -87,7 +92,15 @@ class ResumeOffer(QObject):
         self._announced = text
         banner.show_message("info", text, rich=True)
 
-    @Slot()
-    def _show_interrupted(self) -> None:
+    @Slot(str)
+    def _follow_link(self, target: str) -> None:
         self.runs_wanted.emit()
-        self._parts.runs.choose_interrupted()
+        if target != _LIST:
+            self._parts.runs.choose_interrupted()
+
+    @Slot(object)
+    def _announce_beside(self, run: Path) -> None:
+        text = f"{escape(run.name)} trains in a process of its own."
+        link = f'<a href="{_LIST}">Show all runs</a>'
+        self._parts.banner.show_message("info", f"{text} {link}", rich=True)
+        self._parts.runs.refresh_soon()
