@@ -104,6 +104,7 @@ class SetupPanel(QWidget):
         layout.addWidget(self.disk)
         layout.addWidget(self._fields.advanced)
         layout.addStretch(1)
+        self._fields.sort_tabs(self.seeds)
 
     def _connect(self) -> None:
         self._env.currentTextChanged.connect(self._on_env_text)

@@ -28,6 +28,7 @@ from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
+from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
@@ -118,8 +119,10 @@ class MainWindow(QMainWindow):
         self._centre.addWidget(self.comparison)
         layout.addWidget(self._centre, 1)
         self.banner.float_over(centre)
-        self.setCentralWidget(centre)
+        # First, so that Tab comes to Setup before the plots.
         self.docks = Docks(self, self.panels)
+        self.setCentralWidget(centre)
+        self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
         self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
@@ -136,6 +139,9 @@ class MainWindow(QMainWindow):
             ("undo", self.live.undo),
             ("redo", self.live.redo),
             ("keys", self._show_keys),
+            ("next_panel", self.panel_keys.go_on),
+            ("previous_panel", self.panel_keys.go_back),
+            ("quit", self.close),
             ("large", self.stage.toggle_large),
             ("full", self.stage.toggle_full),
         ):
@@ -241,6 +247,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _on_stage(self, size: str) -> None:
         self.replay.set_large(size != StageSize.DOCK)
+        self.docks.fold.hold(size != StageSize.DOCK)
 
     @Slot()
     def show_runs(self) -> None:
@@ -277,6 +284,8 @@ class MainWindow(QMainWindow):
         if viewer is None:
             viewer = HelpViewer(self)
             self.closed.connect(viewer.close)
+        if page := self.panel_keys.page():
+            viewer.open_page(*page)
         viewer.bring_to_front()
 
     @Slot()

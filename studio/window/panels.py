@@ -67,6 +67,10 @@ class PanelSpec:
     """True if it shares the place of the panel before it on the same side."""
     hidden: bool = False
     """True if it stays closed until the user opens it."""
+    page: str = ""
+    """The page of the manual about it."""
+    aside: bool = False
+    """True for one of the bottom that goes beside the plots where the window is low."""
     grows: bool = False
     """True if it keeps its share of the width when the window is resized."""
 
@@ -74,6 +78,7 @@ class PanelSpec:
 PANELS = (
     PanelSpec(
         name="setup",
+        page="training",
         title="Setup",
         side="left",
         make=lambda context: SetupPanel(context.runs_dir, context.settings, context.consent),
@@ -83,6 +88,7 @@ PANELS = (
     ),
     PanelSpec(
         name="live",
+        page="live-settings",
         title="Live settings",
         side="left",
         make=lambda context: LivePanel(context.controller.tune),
@@ -91,6 +97,7 @@ PANELS = (
     ),
     PanelSpec(
         name="replay",
+        page="replay",
         title="Replay",
         side="right",
         make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
@@ -107,33 +114,40 @@ PANELS = (
     ),
     PanelSpec(
         name="runs",
+        page="runs",
         title="Runs",
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
         size=290,
+        aside=True,
         tabbed=True,
         hidden=True,
     ),
     PanelSpec(
         name="many",
+        page="many-runs",
         title="Group and queue",
         side="bottom",
         make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
         size=250,
+        aside=True,
         tabbed=True,
         hidden=True,
     ),
     PanelSpec(
         name="sweeps",
+        page="sweeps",
         title="Sweeps",
         side="bottom",
         make=lambda context: SweepPanel(context.runs_dir, context.consent, context.theme),
         size=290,
+        aside=True,
         tabbed=True,
         hidden=True,
     ),
     PanelSpec(
         name="instruments",
+        page="instruments",
         title="Instruments",
         side="bottom",
         make=lambda context: InstrumentPanel(context.settings, context.theme),

@@ -54,13 +54,16 @@ _WINDOW_ACTIONS = (
     _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show or hide the list of runs"),
     _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
-    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
+    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual at what has the focus"),
     _Entry("large", "Large replay", "", "F9", ""),
     _Entry("full", "Replay on the full screen", "", "F11", ""),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
     _Entry("redo", "Redo the last live change", "", "Ctrl+Shift+Z", ""),
     _Entry("settings", "Settings…", "", "Ctrl+,", ""),
     _Entry("keys", "Keyboard shortcuts", "", "Ctrl+/", ""),
+    _Entry("next_panel", "Next panel", "", "F6", ""),
+    _Entry("previous_panel", "Previous panel", "", "Shift+F6", ""),
+    _Entry("quit", "Close the window", "", "Ctrl+Q", ""),
 )
 
 
@@ -93,6 +96,11 @@ class Toolbar(QToolBar):
         for entry in _WINDOW_ACTIONS:
             self._add(entry)
         self._add_help_menu()
+        # What Qt shows in place of the buttons that a narrow window has no room for.
+        more = self.findChild(QToolButton, "qt_toolbar_ext_button")
+        if more is not None:
+            more.setAccessibleName("More buttons")
+            more.setToolTip("More buttons")
 
     def _add_help_menu(self) -> None:
         """Let the arrow of Help offer the list of keys besides the manual."""
