@@ -29,9 +29,9 @@ def format_minutes(seconds: float) -> str:
 
 
 def short_steps(steps: int) -> str:
-    """Format a number of steps: 512, 50k, 1.25M."""
-    if steps < 1_000:
-        return str(steps)
+    """Format a number of steps: 512, 50k, 1.25M; 44,862 where a letter would save nothing."""
+    if steps < 1_000 or steps % (100 if steps < 1_000_000 else 10_000):
+        return format_count(steps)
     return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"
 
 

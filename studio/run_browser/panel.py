@@ -108,6 +108,8 @@ class RunBrowser(QWidget):
         bar.addLayout(buttons)
         self._place = ViewOrHint(self.view)
         layout = QVBoxLayout(self)
+        # The narrowest width is that of two lines, also while there is one.
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(bar)
