@@ -119,9 +119,8 @@ class MainWindow(QMainWindow):
         self._centre.addWidget(self.comparison)
         layout.addWidget(self._centre, 1)
         self.banner.float_over(centre)
-        # First, so that Tab comes to Setup before the plots.
-        self.docks = Docks(self, self.panels)
         self.setCentralWidget(centre)
+        self.docks = Docks(self, self.panels)
         self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
         self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)

@@ -26,11 +26,12 @@ def curve_pen(colour: QColor) -> QPen:
 
     Pixels of the screen: at such sizes Qt scales no pen. Wider than one takes much longer to draw.
     """
-    pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * _ratio()))
+    pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * screen_ratio()))
     return pen
 
 
-def _ratio() -> float:
+def screen_ratio() -> float:
+    """Return how many pixels of the screen one of the window takes."""
     app = QGuiApplication.instance()
     return app.devicePixelRatio() if isinstance(app, QGuiApplication) else 1.0
 

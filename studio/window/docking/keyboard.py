@@ -1,5 +1,7 @@
 """From panel to panel by keys, and the page of the manual about the one that has the focus."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
@@ -18,6 +20,20 @@ class PanelKeys(QObject):
         self._window, self._docks = window, docks
         self._comparison, self._banner = comparison, banner
         window.installEventFilter(self)
+        self._sort_tabs()
+
+    def _sort_tabs(self) -> None:
+        """Let Tab come to the panels on the left before the plots."""
+        centre, left = self._window.centralWidget(), self._docks.dock("live")
+        chain, each = list[QWidget](), self._window.nextInFocusChain()
+        while each is not None and each is not self._window:
+            chain.append(each)
+            each = each.nextInFocusChain()
+        stops = [each for each in chain if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        before = [each for each in stops if left.isAncestorOf(each)][-1:]
+        after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]
+        for first, second in pairwise([*before, *after]):
+            QWidget.setTabOrder(first, second)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Close the message with Escape where nothing else takes that key."""

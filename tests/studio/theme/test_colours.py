@@ -75,5 +75,5 @@ def test_borders_dots_and_curves_stand_out(name: str) -> None:
 
 @pytest.mark.parametrize(("ratio", "width"), [(1.0, 1.0), (2.0, 1.5), (3.0, 2.25)])
 def test_curves_are_as_wide_as_the_screen_asks_for(monkeypatch, ratio: float, width: float) -> None:
-    monkeypatch.setattr("studio.plots.layers.lines_item._ratio", lambda: ratio)
+    monkeypatch.setattr("studio.plots.layers.lines_item.screen_ratio", lambda: ratio)
     assert curve_pen(QColor("black")).widthF() == width

@@ -105,7 +105,10 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     start(qtbot, window, find, groups)
     assert window.comparison.isVisible()
     assert not window.plots.isVisible()
-    assert find("compare_heading").text() == "Comparing 6 runs in 2 groups"
+    assert (
+        window.comparison.findChild(QWidget, "compare_heading").text()
+        == "Comparing 6 runs in 2 groups"
+    )
     assert "fewer than 5 runs" in find("compare_notes").text()
     tree = find("compare_table")
     assert [tree.headerItem().text(at) for at in range(5)] == [
@@ -197,7 +200,7 @@ def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, r
     for plot in ("compare_return", "compare_q", "compare_critic_loss", "compare_actor_loss"):
         ((x, _),) = lines(window, plot)
         assert len(x) > 3, plot
-    click(qtbot, find("compare_close_button"))
+    click(qtbot, window.comparison.findChild(QWidget, "compare_close_button"))
     assert window.plots.isVisible()
     assert window.comparison.session.shown is None
 
@@ -263,7 +266,11 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
     qtbot.waitUntil(
         lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000
     )
-    assert alone.find("compare_heading").text().startswith("Comparing 6 runs in 2 groups")
+    assert (
+        alone.find("compare_heading")
+        .text()
+        .startswith("Comparing 6 runs in 2 groups")
+    )
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:
@@ -285,7 +292,11 @@ def test_too_many_runs_are_cut_with_a_sentence(qtbot, alone, groups, monkeypatch
     monkeypatch.setattr("studio.session.run_set.MOST_RUNS", 4)
     alone.start(qtbot, groups)
     assert "6 runs were chosen; the first 4 are compared." in alone.find("compare_notes").text()
-    assert alone.find("compare_heading").text().startswith("Comparing 4 runs")
+    assert (
+        alone.find("compare_heading")
+        .text()
+        .startswith("Comparing 4 runs")
+    )
 
 
 def test_compare_needs_a_readable_run(qtbot, window, find, groups) -> None:
@@ -307,7 +318,7 @@ def test_the_window_reads_no_run_in_its_own_thread(
     click(qtbot, find("runs_compare_button"))
     settle(qtbot, window)
     pick(qtbot, window, find, "compare_x_combo", "Episodes")
-    click(qtbot, find("compare_close_button"))
+    click(qtbot, window.comparison.findChild(QWidget, "compare_close_button"))
     assert guard.found == []
 
 
