@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from td3core.errors import RequestError
+from td3core.system import numerics
+
+# Before anything imports NumPy.
+numerics.pin()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from studio.session.worker import load_engine_in_background
-from studio.theme.theme import load_theme, system_theme
+from studio.theme.theme import load_theme, system_theme, take_off_theme
 from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
@@ -33,6 +33,7 @@ def build_window(runs_dir: Path) -> MainWindow:
     settings = QSettings(
         QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
     )
+    take_off_theme(app)
     name = str(settings.value("theme", "")) or system_theme(app)
     theme = load_theme(name if name in ("light", "dark") else "light")
     return MainWindow(runs_dir, settings, theme)
@@ -76,7 +77,6 @@ def _load_engine(window: MainWindow) -> None:
         if not thread.is_alive():
             waiting.stop()
             window.replay.play_at_start()
-            window.start.measure()
 
     waiting.timeout.connect(look)
     waiting.start()

@@ -4,6 +4,7 @@ Counts have groups of thousands, returns one decimal, other measured values four
 """
 
 import math
+import re
 
 from td3core.config.spec import Spec
 
@@ -103,3 +104,12 @@ def format_setting(spec: Spec, value: Value) -> str:
 def about_steps(steps: int) -> str:
     """Format a number of steps in at most three digits: 512, 11.2k, 1.25M."""
     return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))
+
+
+def with_env(env_id: str, name: str, separator: str = " · ") -> str:
+    """Put the environment before the name of a run; not twice if the name begins with it."""
+    # As the folder of a run does, where what is no letter may be another sign.
+    plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
+    if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
+        return name
+    return separator.join(filter(None, (env_id, name)))

@@ -6,7 +6,11 @@ if __name__ == "__main__":
     # Before anything else is imported.
     drop_current_folder()
 
-from td3core.cli.app import run_program
+from td3core.system import numerics
 
 if __name__ == "__main__":
+    # Before NumPy is imported.
+    numerics.pin()
+    from td3core.cli.app import run_program
+
     raise SystemExit(run_program())

@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between the rooms."""
+"""Names for the arrays that pass between the rooms, and what is asked of them at every step."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,3 +14,9 @@ Doubles = NDArray[np.float64]
 
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name, such as the tensors of a checkpoint."""
+
+
+def all_finite(numbers: Floats) -> bool:
+    """Return whether all of a few ``numbers`` are finite."""
+    # One byte for each number, 0 where it is not finite. So few are searched sooner than reduced.
+    return 0 not in np.isfinite(numbers).tobytes()

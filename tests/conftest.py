@@ -11,8 +11,6 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
-# Runs take torch's update, wherever the tests run; those of the compiled one ask for it.
-os.environ["TD3_STUDIO_KERNEL"] = "off"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # The suite writes 30,000 small files; on a disk with a journal that takes half a minute.
 _MEMORY = Path("/dev/shm")
@@ -26,7 +24,13 @@ os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
 os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
 os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"
 
+from td3core.system import numerics  # noqa: E402
+
+# As the program does itself, before NumPy is loaded.
+numerics.pin()
+
 from studio.source_reading import stop_source_reading  # noqa: E402
+from td3core.system.capacity import usable_cores  # noqa: E402
 from td3core.system.openmp import shorten_waits  # noqa: E402
 
 # As the program does itself; more processes than cores would wait for each other for seconds.
@@ -57,9 +61,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Spread the suite over the cores; a file or two are over before other processes are up."""
     if all(named.split("::")[0].endswith(".py") for named in config.args):
         return 0
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     # One more than cores: a third of the time of a test is spent waiting for a process or a timer.
-    return min(cores + 1, MOST_PROCESSES)
+    return min(usable_cores() + 1, MOST_PROCESSES)
 
 
 def pytest_unconfigure() -> None:

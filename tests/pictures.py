@@ -26,7 +26,6 @@ from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
-from studio.experiments.panel import ManyRunsPanel  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.evaluation.disturbance import Variant  # noqa: E402
@@ -220,7 +219,7 @@ def group(by: Photographer) -> None:
     by.find("field_eval_interval").setValue(500)
     by.find("seeds_edit").setText("4")
     by.click("train_button")
-    panel = window.panels.get(ManyRunsPanel)
+    panel = window.panels.named("many")
 
     def in_the_middle() -> bool:
         states = [status.state for status in panel.model.statuses]

@@ -18,7 +18,7 @@ _POLL_S = 1.0
 
 
 class FollowedGroup:
-    """Has the methods of a ``GroupProcess``; all reading and writing is done in a thread."""
+    """Is asked like a ``GroupProcess``; all reading and writing is done in a thread."""
 
     def __init__(
         self,
@@ -42,18 +42,9 @@ class FollowedGroup:
         self._asks.put(command)
 
     def detach(self) -> None:
-        """Follow it no longer; it trains on."""
-        self._stop()
-
-    def join(self, timeout_s: float | None = None) -> bool:
-        """Stop following; what was asked for is written first."""
-        del timeout_s
-        self._stop()
-        return True
-
-    def _stop(self) -> None:
+        """Follow it no longer; it trains on. What was asked for is still written."""
+        self._task.cancel()
         self._asks.put(None)
-        self._task.stop()
 
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
@@ -67,7 +58,7 @@ def _follow(
 ) -> None:
     """Report every change of the group's runs until it no longer trains."""
     known: tuple[SeedStatus, ...] = ()
-    while True:
+    while not stopped():
         training = group.is_training()
         found = watch(group)
         for status in found:
@@ -77,14 +68,18 @@ def _follow(
         if not training:
             report(GroupEnded(statuses=found))
             return
-        try:
-            ask = asks.get(timeout=_POLL_S)
-            if ask is None:
-                return
-            request(group, ask)
-        except queue.Empty:
-            pass
-        except RequestError as problem:
-            report(problem)
-        if stopped():
-            return
+        _request_all(group, asks, report)
+
+
+def _request_all(group: Group, asks: "queue.SimpleQueue[Command | None]", report: Report) -> None:
+    """Wait a moment for something that is asked for; make all requests that there are."""
+    try:
+        ask = asks.get(timeout=_POLL_S)
+        while ask is not None:
+            try:
+                request(group, ask)
+            except RequestError as problem:
+                report(problem)
+            ask = asks.get_nowait()
+    except queue.Empty:
+        return

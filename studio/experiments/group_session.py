@@ -1,13 +1,13 @@
 """Owns the group that trains for this window, in a process of its own."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, Verb
 from td3core.experiments.groups.group import Group
@@ -22,7 +22,7 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
 
-_LEAVE_S = 0.2
+Allowed = Callable[[Consent], None]
 
 
 class GroupSession(QObject):
@@ -44,8 +44,8 @@ class GroupSession(QObject):
         self._process: GroupProcess | FollowedGroup | None = None
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
-        self.allow: Callable[[Group, Callable[[], None]], None] = lambda _, then: then()
-        """Calls a function once the user has allowed the code that a group's files name."""
+        self.allow: Callable[[Group, Allowed], None] = lambda _, then: then(NO_CONSENT)
+        """Calls a function with consent to the code that a group's files name, once it is given."""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -87,9 +87,10 @@ class GroupSession(QObject):
 
     def resume(self, group: Group | None = None) -> None:
         """Continue a group, or else the :attr:`current` one, after its end."""
-        group = group or self.group
-        if group is not None:
-            self.allow(group, partial(self.start, ResumedGroup(path=group.path)))
+        wanted = group or self.group
+        if wanted is not None:
+            path = wanted.path
+            self.allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is on show."""
@@ -115,12 +116,6 @@ class GroupSession(QObject):
             self._token = object()
             process.detach()
             self.busy_changed.emit(False)
-
-    def end_now(self, patience_s: float) -> None:
-        """Let all runs save and end, and wait for them: the program is about to end."""
-        if self._process is not None:
-            self.command("stop")
-            self._process.join(patience_s)
 
     @Slot(object, object)
     def _on_message(self, token: object, message: GroupMessage) -> None:
@@ -148,9 +143,7 @@ class GroupSession(QObject):
         self._records[path] = self._current = record
 
     def _on_ended(self, message: GroupEnded) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.join(_LEAVE_S)
+        self._process = None
         if message.problem is not None:
             self.refused.emit(str(message.problem))
         self.ended.emit()

@@ -1,20 +1,32 @@
-"""The runs that wait, as a file in the folder of runs: they outlive the window."""
+"""The runs that wait, as a file in the folder of runs: they outlive the window.
 
+Several windows may show one folder. Who changes the queue locks it, reads what the others have left
+there and writes the outcome, so that nothing is lost and no run is started twice.
+"""
+
+import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from studio.formatting import format_count
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import exists, read_text, require_own
 
 NAME = "queue.json"
+LOCK = "queue.lock"
 SCHEMA = 1
+_PATIENCE_S = 5.0
+"""A window holds the lock for as long as writing the queue takes."""
 _DAMAGE = (
     *(OSError, KeyError, TypeError, AttributeError),
     *(ValueError, OverflowError, RecursionError),
@@ -29,6 +41,8 @@ class QueuedRun:
     tunables: Tunables
     seeds: tuple[int, ...] = ()
     checkpoint: Path | None = None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Tells it from equal ones in the queue."""
 
     @property
     def text(self) -> str:
@@ -55,6 +69,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "tunables": to_dict(run.tunables),
             "seeds": format_seeds(run.seeds),
             "checkpoint": str(run.checkpoint or ""),
+            "id": run.id,
         }
         for run in runs
     ]
@@ -74,7 +89,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         found = json.loads(read_text(runs_dir / NAME))
         if int(found["schema"]) > SCHEMA:
             raise RequestError("it was written by a newer TD3 Studio")
-        return tuple(_read(each) for each in found["runs"])
+        return tuple(_read(each, number) for number, each in enumerate(found["runs"]))
     except FileNotFoundError:
         return ()
     except _DAMAGE as problem:
@@ -83,8 +98,107 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         ) from problem
 
 
-def _read(found: Any) -> QueuedRun:
+def _read(found: Any, number: int) -> QueuedRun:
     config, tunables = make_settings({**found["config"], **found["tunables"]})
     seeds = parse_seeds(found["seeds"]) if found["seeds"] else ()
-    checkpoint = Path(found["checkpoint"]) if found.get("checkpoint") else None
-    return QueuedRun(config=config, tunables=tunables, seeds=seeds, checkpoint=checkpoint)
+    # Versions before did not name them; every window must find the same names.
+    own = hashlib.sha256(json.dumps([number, found], sort_keys=True).encode()).hexdigest()
+    return QueuedRun(
+        config=config,
+        tunables=tunables,
+        seeds=seeds,
+        checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
+        id=str(found.get("id") or own),
+    )
+
+
+Runs = tuple[QueuedRun, ...]
+Change = Callable[[Runs], Runs]
+"""Makes one queue of another; it may be another one than when it was asked for."""
+
+
+class SharedQueue:
+    """The queue of a folder, as this window knows it and as it wants it.
+
+    What the window changes holds for it at once, and for others after :meth:`sync`, which may run
+    in another thread. A change that could not be written is kept for the next time.
+    """
+
+    def __init__(self, runs_dir: Path) -> None:
+        self._runs_dir = runs_dir
+        self._guard = threading.Lock()
+        self._known: Runs = ()
+        self._changes: list[Change] = []
+
+    @property
+    def runs(self) -> Runs:
+        """What waits, next first."""
+        with self._guard:
+            return _after(self._known, self._changes)
+
+    def change(self, change: Change) -> None:
+        """Change the queue."""
+        with self._guard:
+            self._changes.append(change)
+
+    def sync(self) -> None:
+        """Read what others changed, and write what was changed here.
+
+        Raises:
+            RequestError: the file is damaged, or another window does not release it.
+            OSError: the folder cannot be written.
+        """
+        with self._guard:
+            changed = bool(self._changes)
+        if changed:
+            self._update(claim=False)
+        else:
+            self._learn(read_queue(self._runs_dir), 0)
+
+    def claim(self) -> QueuedRun | None:
+        """Take the first run out of the queue, to start it; None if nothing waits.
+
+        Raises:
+            RequestError: as :meth:`sync`.
+            OSError: as :meth:`sync`.
+        """
+        return self._update(claim=True)
+
+    def _update(self, *, claim: bool) -> QueuedRun | None:
+        make_folder(self._runs_dir)
+        require_own(self._runs_dir / LOCK)
+        try:
+            with FileLock(self._runs_dir / LOCK, timeout=_PATIENCE_S):
+                before = self._readable()
+                with self._guard:
+                    changes = list(self._changes)
+                after = _after(before, changes)
+                first, left = (after[0], after[1:]) if claim and after else (None, after)
+                if left != before:
+                    write_queue(self._runs_dir, left)
+        except Timeout as problem:
+            raise RequestError("Another window does not release {file}.", file=NAME) from problem
+        self._learn(left, len(changes))
+        return first
+
+    def _readable(self) -> Runs:
+        """Return the queue on disk; what cannot be read is set aside, not overwritten."""
+        try:
+            return read_queue(self._runs_dir)
+        except RequestError:
+            path = self._runs_dir / NAME
+            aside = path.with_suffix(".unreadable.json")
+            if not exists(aside):
+                path.replace(aside)
+            return ()
+
+    def _learn(self, runs: Runs, changes: int) -> None:
+        """Take over what is on disk, with the first ``changes`` made here."""
+        with self._guard:
+            self._known, self._changes = runs, self._changes[changes:]
+
+
+def _after(runs: Runs, changes: Sequence[Change]) -> Runs:
+    for change in changes:
+        runs = change(runs)
+    return runs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
+from studio.experiments.queue_file import Change, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.errors import RequestError
 
@@ -14,7 +14,8 @@ from td3core.errors import RequestError
 class RunQueue(QObject):
     """Runs in the order in which they start. A run starts when the one before it has ended.
 
-    After a restart the queue waits until it is started: nothing trains unasked.
+    After a restart the queue waits until it is started: nothing trains unasked. Other windows of
+    the same folder have the same queue; a run is started by the one that takes it out first.
     """
 
     changed = Signal()
@@ -26,41 +27,38 @@ class RunQueue(QObject):
         self, runs_dir: Path, is_busy: Callable[[], bool], parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._runs_dir, self._is_busy = runs_dir.absolute(), is_busy
-        self._runs: list[QueuedRun] = []
-        self._closed = False
+        self._shared, self._is_busy = SharedQueue(runs_dir.absolute()), is_busy
+        self._closed = self._claiming = False
+        self._claimed: QueuedRun | None = None
+        """Taken out of the queue, but not started yet."""
         self._disk = BackgroundQueue("queue", self)
-        self._disk.failed.connect(self.refused)
-        self._disk.add(self._read, self._on_read)
+        self._sync()
 
     @property
-    def runs(self) -> tuple[QueuedRun, ...]:
+    def runs(self) -> Runs:
         """What waits, next first."""
-        return tuple(self._runs)
+        return self._shared.runs
 
     def add(self, run: QueuedRun) -> None:
         """Let a run wait behind the others."""
-        self._change([*self._runs, run])
+        self._change(lambda runs: (*runs, run))
 
     def remove(self, row: int) -> None:
         """Drop a run."""
-        self._change(self._runs[:row] + self._runs[row + 1 :])
+        dropped = self.runs[row : row + 1]
+        self._change(lambda runs: tuple(run for run in runs if run not in dropped))
 
     def move(self, row: int, to: int) -> None:
         """Move a run to another place; nothing happens beyond the ends."""
-        if 0 <= row < len(self._runs) and 0 <= to < len(self._runs):
-            runs = list(self._runs)
-            runs.insert(to, runs.pop(row))
-            self._change(runs)
+        if 0 <= row < len(self.runs) and 0 <= to < len(self.runs):
+            self._change(partial(_moved, self.runs[row], to))
 
     @Slot()
     def start_next(self) -> None:
         """Start the next run, unless one trains."""
-        if self._runs and not self._closed and not self._is_busy():
-            first, rest = self._runs[0], self._runs[1:]
-            # Removed first: one whose start ends the program must not do so again and again.
-            self._change(rest)
-            self.wanted.emit(first)
+        if self.runs and not (self._closed or self._claiming or self._is_busy()):
+            self._claiming = True
+            self._disk.add(self._claim, self._on_claimed)
 
     @Slot()
     def on_ended(self) -> None:
@@ -75,21 +73,70 @@ class RunQueue(QObject):
         """Start nothing more, and wait until the queue is on disk."""
         self._closed = True
         self._disk.finish()
+        if self._claimed is not None:
+            self._return_claimed()
+            self._disk.finish()
 
-    def _change(self, runs: list[QueuedRun]) -> None:
-        self._runs = runs
-        self._disk.add(partial(write_queue, self._runs_dir, tuple(runs)))
+    def _change(self, change: Change) -> None:
+        self._shared.change(change)
+        self._sync()
         self.changed.emit()
 
-    def _read(self) -> tuple[QueuedRun, ...] | RequestError:
-        try:
-            return read_queue(self._runs_dir)
-        except RequestError as problem:
-            return problem
+    def _sync(self) -> None:
+        self._disk.add(partial(_try, self._shared.sync), self._on_synced)
 
-    def _on_read(self, found: tuple[QueuedRun, ...] | RequestError) -> None:
-        if isinstance(found, RequestError):
-            self.refused.emit(str(found))
-        elif found:
-            # What was added meanwhile comes last.
-            self._change([*found, *self._runs])
+    @Slot(str)
+    def _on_synced(self, problem: str) -> None:
+        if problem:
+            self.refused.emit(problem)
+        self.changed.emit()
+
+    def _claim(self) -> str:
+        """Take out the first run; it is removed first: one that ends the program must not return.
+
+        Returns:
+            Why that is impossible, if it is.
+        """
+
+        def claim() -> None:
+            self._claimed = self._shared.claim()
+
+        return _try(claim)
+
+    def _on_claimed(self, problem: str) -> None:
+        self._claiming = False
+        self._on_synced(problem)
+        run = self._claimed
+        if run is None:
+            return
+        if self._closed or self._is_busy():
+            # Something else was started meanwhile.
+            self._return_claimed()
+            return
+        self._claimed = None
+        self.wanted.emit(run)
+
+    def _return_claimed(self) -> None:
+        run, self._claimed = self._claimed, None
+        if run is not None:
+            self._change(lambda runs: (run, *runs))
+
+
+def _try(work: Callable[[], None]) -> str:
+    """Return what is wrong with the queue's file, if anything is."""
+    try:
+        work()
+    except RequestError as problem:
+        return str(problem)
+    except OSError as problem:
+        return f"The queue cannot be written: {problem.strerror or problem}."
+    return ""
+
+
+def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:
+    """Return the queue with a run at another place, if it still waits."""
+    if run not in runs:
+        return runs
+    others = [each for each in runs if each != run]
+    others.insert(to, run)
+    return tuple(others)

@@ -22,7 +22,6 @@ from studio.experiments.sweep_reader import (
     TrialSettings,
     read_news,
     read_settings,
-    running_sweep,
     write_example,
 )
 from studio.experiments.sweep_table import SORT, TrialTable, words_of
@@ -58,8 +57,6 @@ class SweepPanel(QWidget):
     ended = Signal()
     """The sweep that was started here has ended."""
     exported = Signal()
-    wanted = Signal()
-    """A sweep was found that trains in the background."""
 
     def __init__(
         self, runs_dir: Path, consent: CodeConsent, theme: Theme, parent: QWidget | None = None
@@ -253,15 +250,10 @@ class SweepPanel(QWidget):
         else:
             self.stop()
 
-    def find_running(self) -> None:
-        """Show a sweep that was left to train in the background, if there is one."""
-        self._look.read(lambda _: running_sweep(self._runs_dir), self._on_running)
-
-    def _on_running(self, name: str) -> None:
-        if name:
-            self._pending = name
-            self.wanted.emit()
-            self.look()
+    def show_running(self, name: str) -> None:
+        """Show a sweep that was left to train in the background."""
+        self._pending = name
+        self.look()
 
     @Slot()
     def _choose_file(self) -> None:

@@ -10,7 +10,8 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_reader import ask_to_stop, read_spec
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.cli_process import CliProcess
-from td3core.config.consent import LocatedModule
+from td3core.config.consent import Consent, LocatedModule
+from td3core.envs.trust_store import handed_on
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
 
@@ -88,12 +89,13 @@ class SweepProcess(QObject):
     def _ask(self, words: list[str], spec: SweepSpec) -> None:
         """Start once the user has allowed all the code that the file names."""
         self.name = spec.name
-        self._consent.obtain_all(spec.env_choices(), lambda _: self._run(words), self._on_declined)
+        self._consent.obtain_all(spec.env_choices(), partial(self._run, words), self._on_declined)
 
-    def _run(self, words: list[str]) -> None:
+    def _run(self, words: list[str], consent: Consent) -> None:
         if not self.busy:
             return
-        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
+        command = ["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"]
+        self._process.run(command, handed_on(consent))
         self.started.emit()
 
     def _on_declined(self, module: LocatedModule) -> None:

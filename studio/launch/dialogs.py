@@ -21,6 +21,7 @@ from td3core.protocol.events import Progress
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.listing import RunSummary
+from td3core.system.numerics import current, shown
 
 _WIDTH = 420
 
@@ -38,7 +39,6 @@ class _Question(QDialog):
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         button = self.buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
         button.setObjectName(f"{name}_button")
-        button.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -47,6 +47,8 @@ class _Question(QDialog):
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
+        # Only now does it belong to this dialog; before, Enter would press Cancel.
+        button.setDefault(True)
 
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)
@@ -76,6 +78,20 @@ class MoreStepsDialog(_Question):
     def steps(self) -> int:
         """The new length of the whole run."""
         return self._spin.value()
+
+
+class OtherClassDialog(_Question):
+    """Says that a run cannot be continued exactly on this processor, and asks whether to go on."""
+
+    def __init__(self, run: RunSummary, numerics: str, parent: QWidget) -> None:
+        sentence = (
+            f"{run.name or run.run.name} was trained with {shown(numerics)} kernels, which this"
+            f" processor does not have. Here it continues with {shown(current())} kernels: it"
+            " learns just as well, but will not be the same bit for bit as if it had never been"
+            " interrupted."
+        )
+        title = "This run cannot be resumed exactly"
+        super().__init__("other_class", title, sentence, "Resume anyway", parent)
 
 
 class ChangesDialog(_Question):

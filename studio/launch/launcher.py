@@ -14,6 +14,7 @@ from studio.launch.beside import RunsBeside
 from studio.launch.dialogs import (
     ChangesDialog,
     MoreStepsDialog,
+    OtherClassDialog,
     RepeatDialog,
     with_visible_changes,
 )
@@ -24,7 +25,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
 from td3core.runs.branching import branch_settings
@@ -32,6 +33,8 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.metadata import RunStatus, title_of
+from td3core.runs.resumption import class_of_run
+from td3core.system.numerics import is_here
 
 T = TypeVar("T")
 
@@ -48,7 +51,7 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
-    verifying = Signal(Path, str)
+    verifying = Signal(Path, str, object)
     """A run that may be verified: its code is allowed, or it names none."""
     continuing_with = Signal(object)
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
@@ -118,37 +121,34 @@ class RunLauncher(QObject):
     def resume(self, path: Path) -> None:
         """Resume a run; a finished one needs more steps, which the user is asked for."""
 
-        def read(_: object) -> tuple[RunConfig, RunSummary]:
+        def read(_: object) -> tuple[RunConfig, RunSummary, str]:
             run = RunDirectory.open(path)
-            return run.config, summarise(run)
+            return run.config, summarise(run), class_of_run(run)
 
-        def ask(found: tuple[RunConfig, RunSummary]) -> None:
-            config, summary = found
-            self._obtain(config, partial(self._ask_for_steps, summary))
+        def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
+            config, summary, name = found
+            if is_here(name) or self._accepts_other_class(summary, name):
+                self._obtain(config, partial(self._ask_for_steps, summary, name))
 
         self._read(read, ask)
 
-    def _ask_for_steps(self, found: RunSummary, consent: Consent) -> None:
+    def _accepts_other_class(self, found: RunSummary, numerics: str) -> bool:
+        dialog = OtherClassDialog(found, numerics, self._window)
+        return dialog.exec() == QDialog.DialogCode.Accepted
+
+    def _ask_for_steps(self, found: RunSummary, numerics: str, consent: Consent) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        wanted = self.edited(found.run.absolute())
-
-        def go_on(history: RunHistory) -> None:
-            self._ask_for_changes(found.run, steps, consent, wanted, history)
-
-        self._read(partial(read_history, found.run), go_on)
+        resume = partial(self._controller.resume, found.run, steps, consent, numerics)
+        then = partial(self._ask_for_changes, resume, self.edited(found.run.absolute()))
+        self._read(partial(read_history, found.run), then)
 
     def _ask_for_changes(
-        self,
-        path: Path,
-        steps: int | None,
-        consent: Consent,
-        wanted: Tunables | None,
-        history: RunHistory,
+        self, resume: Callable[[], None], wanted: Tunables | None, history: RunHistory
     ) -> None:
         """Offer what was changed among the live settings of the run since it ended; resume it."""
         changed, progress = None, history.record.progress
@@ -161,7 +161,7 @@ class RunLauncher(QObject):
             changed = changed if dialog.make_changes else None
         self.beginning.emit()
         self.resuming.emit(history)
-        self._controller.resume(path, steps, consent)
+        resume()
         if changed is not None and self._controller.busy:
             # Before the run has begun: it takes effect before the first step.
             self.continuing_with.emit(changed)
@@ -186,18 +186,22 @@ class RunLauncher(QObject):
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
-        values = dialog.values()
+        values, name = dialog.values(), header.config.numerics
         if dialog.when is When.QUEUED:
             config, tunables = branch_settings(checkpoint, header, values)
             self.queue_wanted.emit(checkpoint, config, tunables)
         elif dialog.when is When.BESIDE:
             self.beside.start(
                 Branch(
-                    checkpoint=checkpoint, values=values, runs_dir=self._runs_dir, consent=consent
+                    checkpoint=checkpoint,
+                    values=values,
+                    runs_dir=self._runs_dir,
+                    consent=consent,
+                    numerics=str(values.get("numerics", name)),
                 )
             )
         else:
-            self.branch_with(checkpoint, values, consent)
+            self._branch(checkpoint, values, name, consent)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -205,17 +209,34 @@ class RunLauncher(QObject):
 
         def start(header: Header) -> None:
             halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
-            self._obtain(header.config, partial(self.branch_with, checkpoint, halves))
+            name = header.config.numerics
+            self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
 
         self._read(lambda _: read_header(checkpoint), start)
 
-    def branch_with(self, checkpoint: Path, values: Mapping[str, Any], consent: Consent) -> None:
-        """Start a branch with these settings, unless something trains."""
+    def branch_as(
+        self, checkpoint: Path, config: RunConfig, tunables: Tunables, consent: Consent
+    ) -> None:
+        """Start a branch that has waited with these settings, unless something trains."""
+
+        def start(header: Header) -> None:
+            # Only what differs was chosen: other settings may still change on their schedule.
+            own = to_dict(header.config) | to_dict(header.tunables)
+            wanted = to_dict(config) | to_dict(tunables)
+            values = {name: value for name, value in wanted.items() if value != own[name]}
+            self._branch(checkpoint, values, config.numerics, consent)
+
+        self._read(lambda _: read_header(checkpoint), start)
+
+    def _branch(
+        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, consent: Consent
+    ) -> None:
+        name = str(values.get("numerics", numerics))
 
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, consent)
+            self._controller.branch(checkpoint, values, self._runs_dir, consent, name)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 
@@ -263,5 +284,5 @@ class RunLauncher(QObject):
 
         self._verified.read(read, ask)
 
-    def _verify(self, path: Path, title: str, _: Consent) -> None:
-        self.verifying.emit(path, title)
+    def _verify(self, path: Path, title: str, consent: Consent) -> None:
+        self.verifying.emit(path, title, consent)

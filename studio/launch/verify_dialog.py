@@ -21,6 +21,8 @@ from studio.formatting import format_count
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.envs.trust_store import handed_on
 
 _ABOUT = (
     "A copy of the run is trained further twice: once without a break, once with an interruption"
@@ -55,7 +57,7 @@ class VerifyDialog(QDialog):
         self._bar.setAccessibleName("Progress of the check")
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.buttons = QDialogButtonBox()
         self.buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -64,6 +66,7 @@ class VerifyDialog(QDialog):
             layout.addWidget(part)
         layout.addStretch(1)
         layout.addWidget(self.buttons)
+        self._show_waiting(waiting=True)
         self.finished.connect(self.cancel)
 
     @property
@@ -71,8 +74,11 @@ class VerifyDialog(QDialog):
         """True while the check runs."""
         return self.command.busy
 
-    def check(self, run: Path, title: str = "") -> None:
-        """Show the dialog and start to verify a run, which the user calls ``title``."""
+    def check(self, run: Path, title: str = "", consent: Consent = NO_CONSENT) -> None:
+        """Show the dialog and start to verify a run, which the user calls ``title``.
+
+        ``consent`` is to the code that the run's files name.
+        """
         self.cancel()
         self._name = title or run.name
         self._show(f"{self._name}: starting …")
@@ -80,7 +86,7 @@ class VerifyDialog(QDialog):
         # A process that is killed leaves its copies behind; here they are found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
         folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
-        self.command.run(["verify", "--json", "--", str(run)], folders)
+        self.command.run(["verify", "--json", "--", str(run)], folders | handed_on(consent))
         self.show()
         self.raise_()
 
@@ -126,7 +132,10 @@ class VerifyDialog(QDialog):
     def _show_waiting(self, *, waiting: bool) -> None:
         self._bar.setVisible(waiting)
         kind = QDialogButtonBox.StandardButton
-        self.buttons.setStandardButtons(kind.Cancel if waiting else kind.Close)
+        wanted = kind.Cancel if waiting else kind.Close
+        self.buttons.setStandardButtons(wanted)
+        # Enter does not end a check.
+        self.buttons.button(wanted).setAutoDefault(not waiting)
 
 
 def _in_words(name: str, found: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ class LiveRow(QWidget):
         self._reset.setObjectName(f"reset_{name}")
         self._reset.setAccessibleName(f"{spec.label} reset")
         self._reset.setText("↺")
-        self._reset.setStyleSheet("padding: 0 4px;")
+        self._reset.setProperty("role", "reset")
         self._lay_out()
         self.show_pending(False)
         self.update_width()

@@ -23,6 +23,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
 
     _theme: Theme | None = None
     _full_name: str | None = None
+    _laid_out: str | None = None
     _name_style: Mapping[str, Any] = MappingProxyType({})
 
     def set_theme(self, theme: Theme) -> None:
@@ -36,6 +37,13 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         self._full_name, self._name_style = text, style
         super().setLabel(text, units, **style)
         self._fit_name()
+
+    def _updateLabel(self) -> None:  # noqa: N802
+        """Lay the name out anew if it has changed; pyqtgraph does so a dozen times per plot."""
+        name = self.labelString()
+        if name != self._laid_out:
+            self._laid_out = name
+            super()._updateLabel()
 
     def resizeEvent(self, event: Any = None) -> None:  # noqa: N802
         """Show as much of the name as there is room for."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
 from studio.plots.axis import ShortAxis
+from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
@@ -18,7 +19,6 @@ from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
-from studio.plots.view_box import PlotViewBox
 from studio.plots.view_range import Range, heights_shown
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
@@ -30,6 +30,8 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 _AXES = ("left", "bottom")
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
 """Pixels of the axes, and of the name of one."""
+_GRID = 0.35
+"""Opacity of the grid."""
 _REACH_PX = 6
 """An item this close to the crosshair counts as under it."""
 
@@ -78,7 +80,6 @@ class PlotCard(QWidget):
         self._legend = Legend(plot.title, plot.help, theme)
         self._readout = Readout(self.plot, theme)
         self._lay_out()
-        # pyqtgraph's own menu exports pictures without title, legend or name of the run.
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.plot.customContextMenuRequested.connect(self._show_menu)
         self._header.log_toggled.connect(self._set_log)
@@ -91,25 +92,20 @@ class PlotCard(QWidget):
         self._set_log(plot.log_button)
         self.set_theme(theme)
 
-    def _make_plot(self) -> pg.PlotWidget:
+    def _make_plot(self) -> PlotCanvas:
         box = PlotViewBox()
         box.fit_requested.connect(self.reset_requested)
-        axes = {side: ShortAxis(side) for side in _AXES}
-        plot = pg.PlotWidget(viewBox=box, axisItems=axes)
+        plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
         # No key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        plot.setMenuEnabled(False)
-        plot.hideButtons()
         for side in _AXES:
             axis = plot.getAxis(side)
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
-            # Its grid lies below the curves.
-            axis.setZValue(-1)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
         # The plot's own fitting would lay out the axes anew with every point.
         plot.getViewBox().disableAutoRange()
@@ -191,7 +187,7 @@ class PlotCard(QWidget):
         self._hint.setVisible(not shown)
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
-        self.plot.showGrid(x=shown, y=shown, alpha=0.35)
+        self.plot.show_grid(shown, _GRID)
 
     def set_step_map(self, step_map: StepMap) -> None:
         """Place steps along the x axis by another map."""
@@ -245,7 +241,7 @@ class PlotCard(QWidget):
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
         self._logarithmic, self._fitted = on, None
-        self.plot.setLogMode(y=on)
+        self.plot.set_logarithmic(on)
         self._fit_heights()
 
     # Reading ------------------------------------------------------------------------------------
@@ -316,7 +312,7 @@ class PlotCard(QWidget):
         self._name_axes(shown=True)
         try:
             with large_enough(self.plot):
-                self.plot.getPlotItem().layout.activate()
+                self.plot.lay_out_now()
                 caption = Caption(title=title, legend=legend, theme=self._theme)
                 write_picture(self.plot, path, caption)
         finally:

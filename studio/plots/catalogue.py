@@ -29,7 +29,8 @@ class PlotSpec:
     empty: str = "No updates yet"
     """What the plot will show, in a sentence."""
     example: tuple[float, ...] = ()
-    """Heights of a typical curve, 0 to 1, drawn faintly while there is no data."""
+    """Heights of a typical curve, 0 to 1, drawn faintly while there is no data; none where there is
+    no typical one."""
 
 
 PLOTS = (
@@ -51,38 +52,38 @@ PLOTS = (
     PlotSpec(
         name="plot_q",
         title="Q values",
-        help="Mean value of the sampled actions by each critic, and the target both learn."
-        " Q₁ and Q₂ drifting far above what episodes return is overestimation.",
+        help="Mean value of the sampled actions by each critic, and the target both learn: rewards"
+        " from a step on, discounted by γ, so about 1/(1 − γ) steps of them. An episode's return"
+        " is a sum without discount, and not to be compared with.",
         curves=(
             Curve("q1", "Q₁", "curve_1"),
             Curve("q2", "Q₂", "curve_2", style="stripes"),
             Curve("target", "target", "curve_3", style="stripes"),
         ),
         unit="discounted return",
-        empty="No updates yet. What the critics expect the agent to earn.",
-        example=(0.1, 0.12, 0.18, 0.27, 0.38, 0.5, 0.6, 0.68, 0.74, 0.78, 0.8, 0.81),
+        empty="No updates yet. The discounted rewards that the critics expect.",
     ),
     PlotSpec(
         name="plot_critic_loss",
         title="Critic loss",
-        help="Mean squared distance of each critic to the target, (Q − y)².",
+        help="Mean squared distance of each critic to the target, (Q − y)²."
+        " It grows with the values.",
         curves=(
             Curve("critic1_loss", "Q₁", "curve_1"),
             Curve("critic2_loss", "Q₂", "curve_2"),
         ),
         unit="squared error, (Q − y)²",
         empty="No updates yet. How far each critic is from its target.",
-        example=(0.85, 0.6, 0.42, 0.33, 0.36, 0.28, 0.3, 0.24, 0.26, 0.22, 0.24, 0.2),
         log_button=True,
     ),
     PlotSpec(
         name="plot_actor_loss",
         title="Actor loss",
-        help="−mean Q₁(s, π(s)): falls as the critic likes the actor's actions better.",
+        help="−mean Q₁(s, π(s)): what the critic expects of the actor's actions, with the sign"
+        " changed. Where rewards are negative it climbs while the critic learns how low they are.",
         curves=(Curve("actor_loss", "actor", "curve_1"),),
         unit="−Q₁(s, π(s))",
-        empty="No updates yet. It falls as the actor finds better actions.",
-        example=(0.88, 0.86, 0.8, 0.7, 0.58, 0.46, 0.36, 0.28, 0.22, 0.19, 0.17, 0.16),
+        empty="No updates yet. The critic's value of the actor's actions, with the sign changed.",
     ),
 )
 

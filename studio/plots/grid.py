@@ -61,12 +61,23 @@ class CurveGrid(QWidget):
 
     def set_columns(self, columns: int) -> None:
         """Lay the plots out with this many in a row."""
-        layout, count = self._layout, len(self._cards)
+        self._columns = columns
         for index, card in enumerate(self._cards.values()):
-            layout.addWidget(card, index // columns, index % columns)
-        for index in range(count):
-            layout.setColumnStretch(index, int(index < columns))
-            layout.setRowStretch(index, int(index * columns < count))
+            self._layout.addWidget(card, *divmod(index, columns))
+        self._share_room(self._maximised)
+
+    def _share_room(self, name: str) -> None:
+        """Give all rows and columns the same room, or all of it to those of one plot."""
+        places = [
+            divmod(index, self._columns)
+            for index, each in enumerate(self._cards)
+            if name in ("", each)
+        ]
+        rows, columns = {row for row, _ in places}, {column for _, column in places}
+        for index in range(len(self._cards)):
+            # Qt gives a row its share even if all in it is hidden.
+            self._layout.setRowStretch(index, int(index in rows))
+            self._layout.setColumnStretch(index, int(index in columns))
 
     def _lay_out(self) -> None:
         self._layout = QGridLayout(self)
@@ -108,8 +119,8 @@ class CurveGrid(QWidget):
         self.redraw_later()
 
     def show_only(self, name: str) -> None:
-        """Make room for one plot, or for all; for what a grid has besides plots."""
-        del name
+        """Make room for one plot, or for all."""
+        self._share_room(name)
 
     def _on_maximise(self, name: str, on: bool) -> None:
         self.maximise(name if on else "")

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QTextDocumentFragment
 from PySide6.QtWidgets import QLabel
 
+from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Entry
 from studio.theme.theme import Theme
 
@@ -21,7 +22,7 @@ _MARGIN_PX = 4
 class Readout(QLabel):
     """A small card next to the crosshair, inside the plot. Hidden until shown."""
 
-    def __init__(self, plot: pg.PlotWidget, theme: Theme) -> None:
+    def __init__(self, plot: PlotCanvas, theme: Theme) -> None:
         super().__init__(plot)
         self._plot = plot
         self._hair = pg.InfiniteLine(angle=90, movable=False)

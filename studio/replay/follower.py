@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.session.agents import SavedAgents
+from td3core.runs.directory import run_of
 
 _UNKNOWN = -1
 
@@ -27,7 +28,8 @@ class ShownAgent(NamedTuple):
     env_steps: int
     mean_return: float | None
     role: str
-    """What it is to its run: ``newest``, ``best``, ``earlier best``, ``deleted`` or nothing."""
+    """What it is to the run on show: ``newest``, ``best``, ``earlier best``, ``deleted``, from
+    which other run, or nothing."""
     gone: bool
     """Whether its file has been overwritten or deleted since it was loaded."""
 
@@ -87,6 +89,9 @@ class Follower(QObject):
             return f"earlier {agent.path.stem}"
         if agent.path == self._deleted:
             return "deleted"
+        run = run_of(agent.path)
+        if run is not None and self._run is not None and run != self._run:
+            return f"from {run.name} (earlier run)"
         if self._shows_newest(agent):
             return "newest"
         return agent.path.stem if agent.path.stem in ("best", "last") else ""
@@ -97,6 +102,8 @@ class Follower(QObject):
         """Take the run on show, and what it has on disk if that is known."""
         if run != self._run:
             self._run, self._newest, self._fresh = run, None, True
+            # What is missing from here on was saved by another run.
+            self._listed = frozenset()
             self._behind = self._growing = False
         if agents is not None:
             self.note_listed(agents)

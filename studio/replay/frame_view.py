@@ -1,6 +1,7 @@
 """The picture in the replay pane."""
 
 import math
+from functools import lru_cache
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -205,11 +206,13 @@ class FrameView(QWidget):
         painter.drawImage(target, self._scaled)
         # Corners are painted over: a clip path or a texture brush takes several times as long.
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Window))
-        painter.drawPath(_corners(target))
+        painter.drawPath(_corners(*target.getRect()))  # type: ignore[misc]
 
 
-def _corners(target: QRectF) -> QPainterPath:
+@lru_cache(maxsize=1)
+def _corners(left: float, top: float, width: float, height: float) -> QPainterPath:
     """Return the corners that rounding cuts off a rectangle."""
+    target = QRectF(left, top, width, height)
     sharp, rounded = QPainterPath(), QPainterPath()
     sharp.addRect(target)
     rounded.addRoundedRect(target, _RADIUS, _RADIUS)

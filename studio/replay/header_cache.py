@@ -55,7 +55,7 @@ class HeaderCache(QObject):
 
     def stop(self) -> None:
         """Drop what is being read."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _read_wanted(self) -> None:
         if self._reader.busy or not self._wanted:

@@ -72,16 +72,16 @@ class Player(QObject):
         self.pushes: tuple[int, ...] = ()
         """Steps at which agents of the comparison are pushed, once the user has pushed them."""
         self._agent: protocol.Loaded | None = None
+        self.picture: Picture | None = None
+        """The picture on show, if it is one of this agent."""
         self._consent = NO_CONSENT
-        self._seed = 0
-        self._speed = 1.0
+        self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
         self._measuring, self._camera = False, protocol.Look()
         self._playing = self._loops = False
         self._take: int | None = None
-        self._ticket = 0
-        self._load_ticket = 0
+        self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
         self._variables: Mapping[str, str] = {}
         self._cause = ""
@@ -337,7 +337,7 @@ class Player(QObject):
                 self._send(protocol.ReleaseSlot(slot=slot))
                 self._show(picture)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
-                self._path, self._agent = reply.path, reply
+                self._path, self._agent, self.picture = reply.path, reply, None
                 self._entrants, self.pushes = tuple(lane.entrant for lane in reply.lanes), ()
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
@@ -370,6 +370,7 @@ class Player(QObject):
             self.episode_began.emit()
         if picture.past:
             self.scrubbed.emit(picture.moment.step)
+        self.picture = picture
         self.frame_ready.emit(picture)
 
     @Slot(object)
@@ -395,5 +396,5 @@ class Player(QObject):
         if state is not self._state:
             self._state = state
             if state is PlayerState.EMPTY:
-                self._agent, self._entrants = None, ()
+                self._agent, self.picture, self._entrants = None, None, ()
             self.state_changed.emit(state.value)

@@ -22,6 +22,7 @@ from td3core.system.child_process import spawn
 log = logging.getLogger(__name__)
 
 _QUIT_S = 1.0
+_LOOK_S = 1.0
 
 
 class LanePicture(NamedTuple):
@@ -119,11 +120,14 @@ class RendererClient:
         if self.process.is_alive():
             # It holds nothing that could be lost.
             self.process.kill()
-            self.process.join()
+            self.process.join(_QUIT_S)
         self.exit_code = self.process.exitcode
-        # Without the process the pipe is closed, which ends the thread.
+        # Without the process the pipe is closed, unless an environment has left another one.
+        self.reader.requestInterruption()
         self.reader.wait()
-        self.process.close()
+        # One that waits for a graphics driver cannot even be killed.
+        if self.exit_code is not None:
+            self.process.close()
         self._connection.close()
 
 
@@ -140,10 +144,13 @@ class Reader(QThread):
         self._ring = RingReader(prefix)
 
     def run(self) -> None:
-        """Read until the pipe is closed."""
+        """Read until the pipe is closed, or empty after an interruption was requested."""
         try:
             while True:
-                self._emit_reply(self._connection.recv())
+                if self._connection.poll(_LOOK_S):
+                    self._emit_reply(self._connection.recv())
+                elif self.isInterruptionRequested():
+                    break
         except (EOFError, OSError):
             # Wait for the process to end, so that its exit status is known.
             wait([self._sentinel], _QUIT_S)

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
+from studio.formatting import with_env
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip
@@ -106,6 +107,10 @@ def _titled_runs(folder: Path, _: Stopped) -> Runs:
 
 
 def _title(run: RunDirectory) -> str:
+    """Return what the user calls a run, else what tells it from others."""
+    name = run.label().name
+    if name:
+        return with_env(run.config.env, name)
     try:
         made = datetime.fromisoformat(run.created).astimezone()
     except ValueError:

@@ -164,7 +164,7 @@ class RunBrowser(QWidget):
     def shutdown(self) -> None:
         """Stop reading runs, and wait for what is being written."""
         self._soon.stop()
-        self._scanner.stop()
+        self._scanner.cancel()
         self.view.shutdown()
         self.run_actions.shutdown()
 

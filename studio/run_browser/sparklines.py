@@ -46,7 +46,7 @@ class Sparklines(QObject):
     def stop(self) -> None:
         """Stop reading."""
         self._soon.stop()
-        self._task.stop()
+        self._task.cancel()
 
     @Slot()
     def _read_more(self) -> None:

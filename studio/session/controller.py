@@ -16,6 +16,7 @@ from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
 from td3core.runs.journal import Change
+from td3core.system.numerics import AUTO, needs_other_process
 
 
 class SessionState(StrEnum):
@@ -111,9 +112,18 @@ class RunController(QObject):
             )
         )
 
-    def resume(self, run: Path, steps: int | None = None, consent: Consent = NO_CONSENT) -> None:
-        """Resume a run, perhaps with another last step. Ignored while another one lives."""
-        self._begin(ResumedRun(run=run, steps=steps, consent=consent))
+    def resume(
+        self,
+        run: Path,
+        steps: int | None = None,
+        consent: Consent = NO_CONSENT,
+        numerics: str = AUTO,
+    ) -> None:
+        """Resume a run, perhaps with another last step. Ignored while another one lives.
+
+        ``numerics`` is the class it was trained in.
+        """
+        self._begin(ResumedRun(run=run, steps=steps, consent=consent, numerics=numerics))
 
     def branch(
         self,
@@ -121,10 +131,21 @@ class RunController(QObject):
         values: Mapping[str, Any],
         runs_dir: Path,
         consent: Consent = NO_CONSENT,
+        numerics: str = AUTO,
     ) -> None:
-        """Start a new run from a checkpoint. Ignored while another one lives."""
-        job = Branch(checkpoint=checkpoint, values=values, runs_dir=runs_dir, consent=consent)
-        self._begin(job)
+        """Start a new run from a checkpoint. Ignored while another one lives.
+
+        ``numerics`` is the class to train it in.
+        """
+        self._begin(
+            Branch(
+                checkpoint=checkpoint,
+                values=values,
+                runs_dir=runs_dir,
+                consent=consent,
+                numerics=numerics,
+            )
+        )
 
     def follow(self, run: Path) -> None:
         """Follow a run of another process. Ignored while a run of this one lives."""
@@ -136,15 +157,12 @@ class RunController(QObject):
         self._followed.failed.connect(self.refused)
         self._set_state(SessionState.STARTING)
 
-    def stop_following(self, *, wait: bool = False) -> None:
-        """Follow no longer; the run continues. ``wait`` for the thread that follows."""
+    def stop_following(self) -> None:
+        """Follow no longer; the run continues."""
         followed, self._followed = self._followed, None
         if followed is not None:
             self._control = None
-            if wait:
-                followed.join()
-            else:
-                followed.close()
+            followed.close()
             followed.deleteLater()
             self._set_state(SessionState.IDLE)
 
@@ -174,7 +192,8 @@ class RunController(QObject):
         self._thread.start()
 
     def _make_worker(self, job: Job) -> None:
-        if self.own_process:
+        # A process computes in one class for life.
+        if self.own_process or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
         else:

@@ -60,11 +60,6 @@ class FollowedRun(QObject):
         self._task.cancel()
         self._asks.put(None)
 
-    def join(self) -> None:
-        """Stop following, and wait for the thread: the window is about to close."""
-        self.close()
-        self._task.stop()
-
     def tune(self, tunables: Tunables) -> int:
         """Request new live settings; a ``Tuned`` with the number returned acknowledges them."""
         self._ticket += 1

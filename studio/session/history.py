@@ -14,7 +14,7 @@ from studio.session.agents import SavedAgents, read_agents
 from studio.session.curves import EVALUATIONS, RunCurves
 from studio.session.journal import JournalEntry, RunJournal
 from studio.session.record import RunRecord
-from studio.session.series import Numbers
+from studio.session.series import Numbers, Series
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
 from td3core.errors import Message, RequestError
@@ -22,6 +22,7 @@ from td3core.protocol import events
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import is_scheduled
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.metadata import RunStatus
 from td3core.runs.tables import read_numbers, read_table, rising
@@ -64,7 +65,7 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
     for ancestor, last_step in lineage(run):
         _read_curves(record.parent_curves, ancestor.path, stopped, last_step)
     _read_curves(record.curves, path, stopped)
-    _read_journal(record.journal, run)
+    _read_journal(record.journal, run, summary.env_steps)
     record.progress = _progress(run, summary, record)
     record.outcome = _outcome(run, summary, record.progress)
     return RunHistory(record=record, agents=read_agents(run), live=_is_live(path, summary))
@@ -157,9 +158,12 @@ def _threshold(run: RunDirectory) -> float | None:
     return None
 
 
-def _read_journal(journal: RunJournal, run: RunDirectory) -> None:
-    """Add the lines of a run's journal."""
-    for line in run.journal():
+def _read_journal(journal: RunJournal, run: RunDirectory, reached: int) -> None:
+    """Add the lines of a run's journal, but for the scheduled changes still to come."""
+    for line in sorted(run.journal(), key=lambda line: line["step"]):
+        scheduled = is_scheduled(line)
+        if scheduled and line["step"] > reached:
+            continue
         if "field" not in line:
             journal.add_entry(JournalEntry(line["step"], line["event"], str(line.get("time"))))
             continue
@@ -170,6 +174,7 @@ def _read_journal(journal: RunJournal, run: RunDirectory) -> None:
                 _live_value(line["field"], line["old"]),
                 _live_value(line["field"], line["new"]),
                 time=seconds_of(line.get("time")),
+                scheduled=scheduled,
             )
 
 
@@ -199,7 +204,7 @@ def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> even
         phase=events.Phase.WARM_UP if warm else events.Phase.LEARNING,
         env_steps=summary.env_steps,
         updates=int(updates[-1]) if len(updates) and np.isfinite(updates[-1]) else 0,
-        episodes=len(episodes) * episodes.rows_each,
+        episodes=len(episodes) * episodes.rows_each + _inherited_episodes(run, episodes),
         steps_per_s=summary.env_steps / summary.wall_s if summary.wall_s else 0.0,
         wall_s=summary.wall_s,
         exploration_noise=tunables.exploration_noise,
@@ -207,6 +212,17 @@ def _progress(run: RunDirectory, summary: RunSummary, record: RunRecord) -> even
         tunables=tunables,
         training=np.empty((0, len(TRAINING_COLUMNS))),
     )
+
+
+def _inherited_episodes(run: RunDirectory, own: Series) -> int:
+    """Return how many episodes a branch counts that are in its parent's table."""
+    if run.parent is None:
+        return 0
+    with contextlib.suppress(RequestError):
+        counters = read_header(run.last).counters
+        counted = own.rows_each * int((own.column("env_steps") <= counters.env_steps).sum())
+        return max(counters.episodes - counted, 0)
+    return 0
 
 
 def _last_tunables(first: Tunables, journal: RunJournal) -> Tunables:

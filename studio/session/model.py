@@ -37,6 +37,7 @@ class RunModel(QObject):
         self._training = False
         self._parent_curves: RunCurves | None = None
         """Of the branch that is about to start."""
+        self._preparing = ""
         self._early: list[events.Noted] = []
         """Reported by the run that is about to start."""
         self._quiet = False
@@ -88,6 +89,11 @@ class RunModel(QObject):
     def in_progress(self) -> bool:
         """True from the report that the run has started until that of its end."""
         return self._training
+
+    @property
+    def preparing(self) -> str:
+        """What the run that is about to start waits for; empty if for nothing that takes long."""
+        return self._preparing
 
     @property
     def outcome(self) -> events.Ended | events.Failed | events.Interrupted | None:
@@ -172,6 +178,10 @@ class RunModel(QObject):
     def handle(self, event: object) -> None:
         """Take in one event of the run."""
         match event:
+            case events.Preparing():
+                self._preparing = event.message
+                self._log("info", event.message)
+                self.status_changed.emit()
             case events.Started():
                 self._on_started(event)
             case events.Progress():
@@ -198,7 +208,7 @@ class RunModel(QObject):
         self._record.start(event)
         for early in self._early:
             self._record.add_entry(early)
-        self._training, self._parent_curves = True, None
+        self._training, self._parent_curves, self._preparing = True, None, ""
         self._early.clear()
         self._log("info", _start_in_words(event, self.title, resumed=resumed))
         if event.repeated_steps:
@@ -241,13 +251,13 @@ class RunModel(QObject):
             text = f"Run {wording.ending(event)} after {format_duration(event.wall_s)}"
             self._log("info", text, event.env_steps)
         elif isinstance(event, events.Failed):
-            self._log("error", event.message)
+            self._log("info" if event.cancelled else "error", event.message)
         else:
             self._log("error", "Interrupted: the run's process is gone", event.env_steps)
         if self._training or not isinstance(event, events.Failed):
             # A run that was refused before it started has no record yet: the one on show is fine.
             self._record.outcome = event
-        self._training, self._parent_curves = False, None
+        self._training, self._parent_curves, self._preparing = False, None, ""
         self._early.clear()
         self.run_ended.emit(event)
 

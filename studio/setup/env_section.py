@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.setup.env_file import BrowseButton
 from studio.setup.env_picker import EnvPicker, describe_env
 from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
@@ -25,7 +26,8 @@ _NOTHING = ("", "")
 class EnvSection(QWidget):
     """The list of environments with the check button.
 
-    The label ``facts`` describes the chosen environment; the form places it.
+    The label ``facts`` describes the chosen environment; it lies ``below``, with a button that
+    chooses a file, where the form places them.
     """
 
     sizes_changed = Signal()
@@ -50,6 +52,7 @@ class EnvSection(QWidget):
         self._button.setAccessibleName("Environment check")
         self._button.setToolTip("Check the environment: take some random steps and report problems")
         self._button.setIconSize(QSize(18, 18))
+        self._browse = BrowseButton()
         self.facts = plain_label()
         self.facts.setObjectName("env_facts")
         self.facts.setProperty("role", "muted")
@@ -67,9 +70,16 @@ class EnvSection(QWidget):
         row.setSpacing(2)
         row.addWidget(self.picker, 1)
         row.addWidget(self._button)
+        # Beside the environment it would take the room of its name.
+        self.below = QHBoxLayout()
+        self.below.setSpacing(2)
+        self.below.addWidget(self.facts, 1)
+        self.below.addWidget(self._browse, 0, Qt.AlignmentFlag.AlignTop)
 
     def _connect(self) -> None:
         self._button.clicked.connect(self.check)
+        self._browse.chosen.connect(self._use_file)
+        self._browse.refused.connect(self._on_refused)
         self._check.answered.connect(self._dialog.show_answer)
         self._check.refused.connect(self._dialog.show_refusal)
         self._dialog.dismissed.connect(self._check.cancel)
@@ -98,6 +108,7 @@ class EnvSection(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
+        self._browse.set_theme(theme)
         self._button.setIcon(theme.icon("clipboard-check-outline", theme.muted))
         self._dialog.set_theme(theme)
 
@@ -124,6 +135,15 @@ class EnvSection(QWidget):
         """Offer an environment from now on."""
         if self._recent.add(env_id):
             self.show_environments(self._of_presets)
+
+    @Slot(list)
+    def _use_file(self, env_ids: list[str]) -> None:
+        """Choose the first environment of a file, and offer all of them."""
+        for env_id in reversed(env_ids):
+            self.remember(env_id)
+        self.picker.setCurrentText(env_ids[0])
+        self._forget()
+        self.look_up()
 
     @Slot()
     def check(self) -> None:

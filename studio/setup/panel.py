@@ -84,7 +84,7 @@ class SetupPanel(QWidget):
             _describe(combo, f"{name}_combo", label, tip)
             form.addRow(label, row)
             if name == "env":
-                form.addRow(self.environment.facts)
+                form.addRow(self.environment.below)
         form.addRow(presets.about)
         self._fields.add_main_rows(form)
         # Below the seed, above the steps.
@@ -177,6 +177,10 @@ class SetupPanel(QWidget):
         self._fields.focus("steps")
 
     # Values -------------------------------------------------------------------------------------
+
+    def use_warm_up(self, steps: int) -> None:
+        """Enter after how many steps learning starts."""
+        self._fields.write({"learning_starts": steps})
 
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
         """Return the settings in the form, combined with the live settings.

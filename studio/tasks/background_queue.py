@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 log = logging.getLogger(__name__)
 
+_PATIENCE_S = 5.0
+
 T = TypeVar("T")
 _Job = tuple[Callable[[], Any], Callable[[Any], None]]
 
@@ -49,10 +51,15 @@ class BackgroundQueue(QObject):
                 self._thread.start()
 
     def finish(self) -> None:
-        """Wait until everything is done: the window is about to close."""
+        """Wait until everything is done: the window is about to close.
+
+        Not for ever: a disk may not answer. What is left is done before the program ends.
+        """
         thread = self._thread
         if thread is not None:
-            thread.join()
+            thread.join(_PATIENCE_S)
+            if thread.is_alive():
+                log.warning("%s is held up", self._name)
 
     def _drain(self) -> None:
         relay = self._relay

@@ -53,8 +53,8 @@ class BackgroundReader(QObject):
         self.busy_changed.emit(False)
 
     def stop(self) -> None:
-        """Drop the question and wait for the thread: the window is about to close."""
-        self._task.stop()
+        """Drop the question: the window is about to close."""
+        self._task.cancel()
 
     @Slot(object)
     def _on_read(self, found: object) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -14,12 +15,22 @@ Stopped = Callable[[], bool]
 """To be called often; True means that the result is no longer wanted."""
 Work = Callable[[Report, Stopped], None]
 
+_PATIENCE_S = 5.0
+
 
 class _Relay(QObject):
     """Carries values from a thread to the window's; outlives a task that is deleted meanwhile."""
 
     reported = Signal(object, object)
     over = Signal(object, str)
+
+
+class _WorkThread(threading.Thread):
+    """Ends with the program, whatever it is doing."""
+
+    def __init__(self, name: str, work: Callable[[], None], cancelled: threading.Event) -> None:
+        super().__init__(name=name, target=work, daemon=True)
+        self.cancelled = cancelled
 
 
 class BackgroundTask(QObject):
@@ -37,7 +48,6 @@ class BackgroundTask(QObject):
         self._name = name
         self._current: threading.Event | None = None
         """Set once the work under way is cancelled; None without any."""
-        self._threads: list[threading.Thread] = []
         self._relay = _Relay()
         self._relay.reported.connect(self._on_report)
         self._relay.over.connect(self._on_over)
@@ -62,22 +72,13 @@ class BackgroundTask(QObject):
                 problem = f"{type(caught).__name__}: {caught}"
             relay.over.emit(cancelled, problem)
 
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        self._threads.append(threading.Thread(target=run, name=name, daemon=True))
-        self._threads[-1].start()
+        _WorkThread(name, run, cancelled).start()
 
     def cancel(self) -> None:
         """Drop the work without waiting for its thread; nothing more is reported of it."""
         if self._current is not None:
             self._current.set()
             self._current = None
-
-    def stop(self) -> None:
-        """Drop the work and wait for its thread: the window is about to close."""
-        self.cancel()
-        for thread in self._threads:
-            thread.join()
-        self._threads.clear()
 
     @Slot(object, object)
     def _on_report(self, cancelled: threading.Event, value: object) -> None:
@@ -92,3 +93,16 @@ class BackgroundTask(QObject):
         if problem:
             self.failed.emit(problem)
         self.finished.emit()
+
+
+def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:
+    """Wait for the threads of all work that was dropped: the window is about to close.
+
+    What is held up, such as by a disk that does not answer, ends with the program.
+    """
+    end = time.monotonic() + patience_s
+    for thread in threading.enumerate():
+        if isinstance(thread, _WorkThread) and thread.cancelled.is_set():
+            thread.join(max(end - time.monotonic(), 0.0))
+            if thread.is_alive():
+                log.warning("%s is held up and was left", thread.name)

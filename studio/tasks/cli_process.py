@@ -9,13 +9,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 from td3core.system.child_process import python_command
 
 _END_MS = 2_000
-_MAIN = "from td3core.cli.app import main\nraise SystemExit(main())"
-
-
-def cli_command(words: Sequence[str]) -> list[str]:
-    """Return the program and the arguments that run ``td3-studio`` with these words."""
-    # Not -m: that looks for the program in the current folder first.
-    return python_command(_MAIN, words)
+_MAIN = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
 
 
 class CliProcess(QObject):
@@ -53,7 +47,8 @@ class CliProcess(QObject):
         for name, value in (environment or {}).items():
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
-        program, *arguments = cli_command(words)
+        # Not -m: that looks for the program in the current folder first.
+        program, *arguments = python_command(_MAIN, words)
         process.setProgram(program)
         process.setArguments(arguments)
         process.readyReadStandardError.connect(self._on_progress)
@@ -92,7 +87,7 @@ class CliProcess(QObject):
         if process is None:
             return
         self._on_progress()
-        found, last = last_object(_text(process.readAllStandardOutput())), self._last_line
+        found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
         if found is None:
             self.refused.emit(last.removeprefix("td3-studio: "))
@@ -106,7 +101,7 @@ def _text(data: Any) -> str:
     return bytes(data.data()).decode(errors="replace")
 
 
-def last_object(text: str) -> dict[str, Any] | None:
+def _last_object(text: str) -> dict[str, Any] | None:
     """Return the object in the last line of what a command printed, if there is one."""
     lines = text.strip().splitlines()
     try:

@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QApplication
 
 from studio.theme.icons import icon
 
+_STYLE = "fusion"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
@@ -83,6 +85,16 @@ def system_theme(app: QApplication) -> str:
     return "dark" if dark else "light"
 
 
+def take_off_theme(app: QApplication) -> None:
+    """Take the style sheet off before a window is made; :func:`apply_theme` puts it on again.
+
+    Qt styles whatever gets a parent anew, with all that is in it, at every level of a window. With
+    a style sheet that takes half of the time in which the window is made.
+    """
+    app.setStyleSheet("")
+    app.setStyle(_STYLE)
+
+
 def apply_theme(app: QApplication, theme: Theme) -> None:
     """Apply a theme to the whole application.
 
@@ -94,7 +106,8 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
     sheet = Template(style).substitute(colours, arrow_down=arrow)
     if sheet != app.styleSheet():
-        app.setStyle("Fusion")
+        if app.style().name() != _STYLE:
+            app.setStyle(_STYLE)
         app.setPalette(_palette(theme))
         app.setStyleSheet(sheet)
 

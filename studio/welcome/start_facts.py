@@ -1,14 +1,10 @@
-"""What the start page has to know: the latest runs, and how long a first training takes here."""
+"""What the start page has to know: the latest runs, and how long such a training took here."""
 
 import contextlib
-import os
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from studio.tasks.background_task import Stopped
-from studio.tasks.cli_process import cli_command, last_object
 from td3core.config.presets import preset_for
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
@@ -19,10 +15,6 @@ FIRST_ENV = "Pendulum-v1"
 """Learns within minutes on any computer."""
 _LOOKED_AT = 30
 _RECENT = 4
-_STEPS = 2_000
-"""Of a measurement: its preset collects half of them, and learns from the others."""
-_NICE = 10
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,35 +58,6 @@ def _seconds(run: RunDirectory, summary: RunSummary) -> float | None:
     if not (whole and same and summary.wall_s > 0 and was_trained_here(run)):
         return None
     return summary.wall_s / summary.env_steps * steps
-
-
-def measure_first_training(stopped: Stopped) -> float | None:
-    """Train for two seconds in a process of its own; return what a first training would take.
-
-    None if it could not be measured, or is not wanted any more.
-    """
-    with tempfile.TemporaryDirectory(prefix="td3-studio-speed-") as folder:
-        words = ["train", FIRST_ENV, "--steps", str(_STEPS), "--runs-dir", folder]
-        speed = _run([*words, "--no-eval", "--json"], stopped)
-    return _first_steps() / speed if speed else None
-
-
-def _run(words: list[str], stopped: Stopped) -> float | None:
-    """Return the steps per second of a training after its warm-up."""
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(  # noqa: S603
-        cli_command(words), stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True
-    ) as process:
-        with contextlib.suppress(AttributeError, OSError):
-            # It must not slow down the window that has just opened.
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-        while not stopped():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                found = last_object(process.communicate(timeout=_POLL_S)[0]) or {}
-                speed = found.get("steps_per_s")
-                return float(speed) if speed else None
-        process.kill()
-    return None
 
 
 def _first_steps() -> int:

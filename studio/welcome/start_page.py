@@ -3,22 +3,20 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_minutes, format_return
 from studio.tasks.background_reader import BackgroundReader
-from studio.welcome.start_facts import FIRST_ENV, StartFacts, measure_first_training, read_facts
+from studio.welcome.start_facts import FIRST_ENV, StartFacts, read_facts
 from studio.widgets.labels import plain_tip, shortened
 from td3core.runs.listing import RunSummary
-from td3core.runs.new_run import machine
 
 _WATCH = "Play a bundled agent in the replay pane"
 _TRAIN = f"Choose {FIRST_ENV} with its preset and start"
 _OPEN = "Show the list of runs"
 _CONTINUE = "Resume the last run that was stopped or interrupted"
-_MEASURED = "welcome/first_training"
 _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
 """Pixels at the top of the plot, which explain it."""
@@ -34,16 +32,15 @@ class StartPage(QFrame):
     continue_requested = Signal(Path)
     open_requested = Signal(Path)
 
-    def __init__(self, place: QWidget, runs_dir: Path, settings: QSettings) -> None:
+    def __init__(self, place: QWidget, runs_dir: Path) -> None:
         """Stand in the middle of ``place``; read ``runs_dir`` in the background."""
         super().__init__(place)
         self.setObjectName("start_page")
-        self._place, self._runs_dir, self._settings = place, runs_dir, settings
+        self._place, self._runs_dir = place, runs_dir
         self._facts = StartFacts()
         self._dismissed = False
         self._links: list[QPushButton] = []
         self._reader = BackgroundReader("read-recent-runs", self)
-        self._measurement = BackgroundReader("measure-speed", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
@@ -106,39 +103,16 @@ class StartPage(QFrame):
         if self.isVisible():
             self._reader.read(partial(read_facts, self._runs_dir), self._show_facts)
 
-    def measure(self) -> None:
-        """Find out how long a first training takes here, unless that is known."""
-        if self.isVisible() and self._seconds() is None:
-            self._measurement.read(measure_first_training, self._on_measured)
-
     def stop(self) -> None:
-        """Stop reading and measuring."""
+        """Stop reading."""
         self._reader.stop()
-        self._measurement.stop()
-
-    def _on_measured(self, seconds: float | None) -> None:
-        if seconds is not None:
-            self._settings.setValue(_MEASURED, [repr(machine()), seconds])
-            self._show_facts(self._facts)
-
-    def _seconds(self) -> float | None:
-        """Return what a first training takes: of earlier runs, else as measured here."""
-        if self._facts.first_s is not None:
-            return self._facts.first_s
-        stored = self._settings.value(_MEASURED)
-        if not isinstance(stored, list) or len(stored) != 2 or stored[0] != repr(machine()):
-            return None
-        try:
-            return float(stored[1])
-        except (TypeError, ValueError):
-            return None
 
     def _show_facts(self, facts: StartFacts) -> None:
         self._facts = facts
-        seconds, unfinished = self._seconds(), facts.unfinished
-        first = "Train another agent" if facts.first_s is not None else "Train your first agent"
-        about = f": {format_minutes(seconds)} here" if seconds is not None else ""
-        self._set_text("train", first + about)
+        train, unfinished = "Train your first agent", facts.unfinished
+        if facts.first_s is not None:
+            train = f"Train another agent: {format_minutes(facts.first_s)} here"
+        self._set_text("train", train)
         self._buttons["continue"].setHidden(unfinished is None)
         if unfinished is not None:
             done = f"{format_count(unfinished.env_steps)} of {format_count(unfinished.steps)}"
@@ -183,11 +157,6 @@ class StartPage(QFrame):
         """Read what is to be shown."""
         super().showEvent(event)
         self.refresh()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Measure nothing while a run trains."""
-        super().hideEvent(event)
-        self._measurement.cancel()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Stay in the middle."""

@@ -83,8 +83,7 @@ def make_icon_button(name: str, accessible_name: str, tip: str) -> QToolButton:
     describe(button, name, accessible_name, tip)
     button.setIconSize(QSize(20, 20))
     button.setAutoRaise(True)
-    # The application's style pads buttons for text.
-    button.setStyleSheet("QToolButton { padding: 4px; }")
+    button.setProperty("role", "icon")
     return button
 
 

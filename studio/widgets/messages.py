@@ -1,7 +1,7 @@
 """Messages to the user: a banner for what needs attention, a log for everything."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from html import escape
 
@@ -160,19 +160,27 @@ def ask(parent: QWidget, name: str, title: str, text: str, *, accept: str) -> bo
         text: what would happen.
         accept: text of the button that does it.
     """
+    return choose(parent, name, title, text, {"accept": accept}) == "accept"
+
+
+def choose(parent: QWidget, name: str, title: str, text: str, ways: Mapping[str, str]) -> str:
+    """Ask in a dialog which of several ways to go, as :func:`ask` does; empty for none.
+
+    ``ways`` has the text of the button for each; its object name is ``<name>_<way>``.
+    """
     box = QMessageBox(parent)
     box.setObjectName(name)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(title)
     box.setText(f"{title}.")
     box.setInformativeText(text)
-    yes = box.addButton(accept, QMessageBox.ButtonRole.AcceptRole)
+    buttons = {way: box.addButton(ways[way], QMessageBox.ButtonRole.AcceptRole) for way in ways}
     no = box.addButton(QMessageBox.StandardButton.Cancel)
-    yes.setObjectName(f"{name}_accept")
-    no.setObjectName(f"{name}_cancel")
+    for way, button in {**buttons, "cancel": no}.items():
+        button.setObjectName(f"{name}_{way}")
     box.setDefaultButton(no)
     box.exec()
-    return box.clickedButton() is yes
+    return next((way for way, button in buttons.items() if box.clickedButton() is button), "")
 
 
 class Log(QPlainTextEdit):

@@ -70,6 +70,7 @@ class CrashDialog(QDialog):
         layout.addWidget(about)
         layout.addWidget(text, 1)
         layout.addWidget(buttons)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setDefault(True)
 
     @Slot()
     def _copy(self) -> None:

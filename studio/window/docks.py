@@ -31,8 +31,8 @@ class Docks(QObject):
 
     def __init__(self, window: QMainWindow, panels: Panels) -> None:
         super().__init__(window)
-        self._window = window
-        self._specs = {spec.name: spec for spec, _ in panels}
+        self._window, self._panels = window, panels
+        self._specs = {spec.name: spec for spec in panels.specs}
         self._docks: dict[str, QDockWidget] = {}
         self._tabs_changed = QTimer(self)
         self._tabs_changed.setSingleShot(True)
@@ -40,8 +40,8 @@ class Docks(QObject):
         # The left and right columns reach down to the status bar.
         window.setCorner(Qt.Corner.BottomLeftCorner, _AREAS["left"])
         window.setCorner(Qt.Corner.BottomRightCorner, _AREAS["right"])
-        for spec, panel in panels:
-            self._add(spec, panel)
+        for spec in panels.specs:
+            self._add(spec)
         self._fits = [
             self._fit_to_form(self._specs[name], dock)
             for name, dock in self._docks.items()
@@ -55,10 +55,13 @@ class Docks(QObject):
         self.fold = Fold(window, _VERSION)
         window.installEventFilter(self)
 
-    def _add(self, spec: PanelSpec, panel: QWidget) -> None:
+    def _add(self, spec: PanelSpec) -> None:
         dock = QDockWidget(spec.title, self._window)
         dock.setObjectName(f"{spec.name}_dock")
-        dock.setWidget(FormArea(panel) if spec.scrolls else panel)
+        self._panels.when_made(spec.name, partial(_fill, dock, spec))
+        if dock.widget() is None:
+            # Keeps the place, as large as a saved layout has it.
+            dock.setWidget(QWidget())
         neighbours = self._on_side(spec)
         self._window.addDockWidget(_AREAS[spec.side], dock)
         if spec.tabbed and neighbours:
@@ -68,8 +71,13 @@ class Docks(QObject):
         dock.toggleViewAction().triggered.connect(
             lambda shown: self._open_anew(spec.name) if shown else None
         )
-        dock.visibilityChanged.connect(lambda _: self._tabs_changed.start())
+        dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
         self._docks[spec.name] = dock
+
+    def _on_visible(self, name: str, visible: bool) -> None:
+        self._tabs_changed.start()
+        if visible:
+            self._panels.named(name)
 
     def _prepare_tabs(self) -> None:
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
@@ -129,6 +137,7 @@ class Docks(QObject):
     def open(self, name: str) -> None:
         """Show a panel, in front of those it shares its place with, at a useful size."""
         dock, spec = self._docks[name], self._specs[name]
+        self._panels.named(name)
         if spec.aside and dock.isHidden() and not dock.isFloating():
             self._choose_place(name)
         dock.show()
@@ -204,6 +213,14 @@ class Docks(QObject):
         settings.setValue("layout", self.fold.layout())
         for fit in self._fits:
             fit.save(settings)
+
+
+def _fill(dock: QDockWidget, spec: PanelSpec, panel: QWidget) -> None:
+    """Put a panel into its dock."""
+    empty = dock.widget()
+    dock.setWidget(FormArea(panel) if spec.scrolls else panel)
+    if empty is not None:
+        empty.deleteLater()
 
 
 def first_size(screen: QScreen) -> QSize:

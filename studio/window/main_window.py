@@ -2,28 +2,26 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.panel import ManyRunsPanel
-from studio.experiments.sweep_panel import SweepPanel
-from studio.experiments.sweep_reader import TrialSettings
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.panel import LivePanel
 from studio.plots.compare.view import CompareView
 from studio.plots.run.grid import PlotGrid
-from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
+from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
@@ -32,6 +30,7 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
+from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.recent import install_recent
 from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
@@ -43,6 +42,9 @@ from studio.window.session_memory import SessionMemory
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
+
+if TYPE_CHECKING:
+    from studio.experiments.sweep_panel import SweepPanel
 
 
 class MainWindow(QMainWindow):
@@ -71,7 +73,7 @@ class MainWindow(QMainWindow):
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
         self.comparison = CompareView(theme)
-        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir, settings)
+        self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
@@ -106,7 +108,16 @@ class MainWindow(QMainWindow):
         self.replay = self.panels.get(ReplayPane)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
-        self.sweeps = self.panels.get(SweepPanel)
+
+    @property
+    def sweeps(self) -> "SweepPanel":
+        """The panel of the sweeps; made now if nobody has opened it."""
+        return cast("SweepPanel", self.panels.named("sweeps"))
+
+    @property
+    def _sweeps(self) -> bool:
+        """Whether a sweep trains that was started here."""
+        return self.panels.if_made("sweeps") is not None and self.sweeps.busy
 
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
@@ -172,7 +183,6 @@ class MainWindow(QMainWindow):
         self.plots.message.connect(show_error)
         for succeeded in (
             *(self.plots.exported, self.comparison.session.exported, self.model.run_started),
-            *(self.sweeps.exported, self.sweeps.started),
             *(self.model.tuned, self.model.checkpoint_saved, self.many.session.message_added),
         ):
             succeeded.connect(self.banner.clear_error)
@@ -193,31 +203,22 @@ class MainWindow(QMainWindow):
         self.many.session.message_added.connect(self.log.add)
         self.many.session.ended.connect(self.runs.refresh_soon)
         self.many.group_changed.connect(self._on_group)
-        self.panels.get(ManyRunsPanel).run_wanted.connect(self.many.open_run)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
-        self.sweeps.settings_chosen.connect(self._use_settings)
-        self.sweeps.ended.connect(self._close_if_asked)
-        self.sweeps.started.connect(partial(self.status.show_sweep, True))
-        self.sweeps.ended.connect(partial(self.status.show_sweep, False))
-        self.sweeps.wanted.connect(partial(self.docks.open, "sweeps"))
+        connect_late_panels(self, self._open, self._close_if_asked)
         self.opener = install_opener(self, self._open)
         install_preferences(self, self._settings, self._runs_dir)
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
-        for opened in (
-            *(actions.opened, self.many.opened, self.sweeps.opened, self.memory.opened),
-        ):
+        for opened in (actions.opened, self.many.opened, self.memory.opened):
             opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.replay.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
-        self.panels.get(InstrumentPanel).use_player(self.replay.player)
-        self.replay.share.tasks.instruments = self.panels.get(InstrumentPanel)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
@@ -268,12 +269,6 @@ class MainWindow(QMainWindow):
         else:
             self.show_runs()
 
-    @Slot(object)
-    def _use_settings(self, found: TrialSettings) -> None:
-        """Show the settings of a sweep's trial in the forms."""
-        self.setup.show_run(found.config, found.name)
-        self.live.show_tunables(found.tunables)
-
     @Slot()
     def _show_help(self) -> None:
         # Imported on first use, so that it does not delay the start.
@@ -311,7 +306,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Whether anything trains that this window has to end, or to leave, before it closes."""
-        return self.many.busy or self.sweeps.busy
+        return self.many.busy or self._sweeps
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -347,14 +342,15 @@ class MainWindow(QMainWindow):
             self._closing = answer != "cancel" and self._trains
             if answer == "stop":
                 self.many.stop_all()
-                self.sweeps.stop()
+                if self._sweeps:
+                    self.sweeps.stop()
             elif answer == "keep":
                 self.many.leave_all()
         if self._trains:
             event.ignore()
             return
         self.many.shutdown()
-        self.controller.stop_following(wait=True)
+        self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
@@ -366,10 +362,11 @@ class MainWindow(QMainWindow):
         self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
+        wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
         # A sweep is conducted by a process that ends with the window.
-        can_leave = self.many.can_leave and not self.sweeps.busy
+        can_leave = self.many.can_leave and not self._sweeps
         return ask_what_to_do(self, can_leave=can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
@@ -381,8 +378,7 @@ class MainWindow(QMainWindow):
             self.setFocus()
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
-            self.many.find_training_group()
-            self.sweeps.find_running()
+            self.many.find_training()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Update the list of runs: other programs may have changed them."""
@@ -394,6 +390,7 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system ends the program."""
         self._closing = True
         self.many.stop_all()
-        # Its runs save themselves when the sweep's process ends.
-        self.sweeps.shutdown()
+        if self._sweeps:
+            # Its runs save themselves when the sweep's process ends.
+            self.sweeps.shutdown()
         self.close()

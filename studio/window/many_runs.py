@@ -1,6 +1,5 @@
 """Connects groups and the queue with the rest of the window."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -8,16 +7,17 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.group_session import GroupSession
+from studio.experiments.group_session import Allowed, GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
+from studio.experiments.sweep_reader import running_sweep
 from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
-from td3core.config import RunConfig, Tunables, to_dict
+from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
@@ -40,6 +40,8 @@ class ManyRuns(QObject):
     panel_wanted = Signal()
     group_changed = Signal()
     """What :attr:`steers_group` or :attr:`group` says may have changed."""
+    sweep_found = Signal(str)
+    """The name of a sweep that trains in the background."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -69,7 +71,7 @@ class ManyRuns(QObject):
             changed.connect(self.group_changed)
         for changed in (session.group_started, controller.state_changed):
             changed.connect(self.group_changed)
-        self._finder = BackgroundReader("find-groups", self)
+        self._finder = BackgroundReader("find-training", self)
         self._finder.refused.connect(self.refused)
 
     @property
@@ -81,7 +83,7 @@ class ManyRuns(QObject):
         """Follow the choice where runs train; resume nothing while a group trains."""
         launcher.obstacle = self._obstacle
         launcher.queue_wanted.connect(self._queue_branch)
-        self._branch = launcher.branch_with
+        self._branch = launcher.branch_as
         self._controller.own_process = setup.own_process.isChecked()
         setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
 
@@ -144,18 +146,24 @@ class ManyRuns(QObject):
         group = self.session.group
         return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
 
-    def _allow(self, group: Group, then: Callable[[], None]) -> None:
+    def _allow(self, group: Group, then: Allowed) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
-        self._consent.obtain(group.config.choice, lambda _: then(), self._on_declined)
+        self._consent.obtain(group.config.choice, then, self._on_declined)
 
-    def find_training_group(self) -> None:
-        """Show a group that was left to train in the background, if there is one."""
-        self._finder.read(lambda _: training_groups(self._runs_dir), self._on_found)
+    def find_training(self) -> None:
+        """Show a group and a sweep that were left to train in the background, if there are any."""
+        folder = self._runs_dir
+        self._finder.read(
+            lambda _: (training_groups(folder), running_sweep(folder)), self._on_found
+        )
 
-    def _on_found(self, groups: list[Group]) -> None:
+    def _on_found(self, found: tuple[list[Group], str]) -> None:
+        groups, sweep = found
         if groups and not self.session.busy:
             self.panel_wanted.emit()
             self.session.follow(groups[0])
+        if sweep:
+            self.sweep_found.emit(sweep)
 
     @Slot(object)
     def start(self, run: QueuedRun) -> None:
@@ -175,7 +183,7 @@ class ManyRuns(QObject):
             return
         self.beginning.emit()
         if run.checkpoint is not None:
-            self._branch(run.checkpoint, to_dict(run.config) | to_dict(run.tunables), consent)
+            self._branch(run.checkpoint, run.config, run.tunables, consent)
         elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(
@@ -184,6 +192,7 @@ class ManyRuns(QObject):
                     seeds=run.seeds,
                     config=run.config,
                     tunables=run.tunables,
+                    consent=consent,
                 )
             )
         else:

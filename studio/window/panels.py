@@ -5,21 +5,18 @@ may implement any of the protocols in :mod:`studio.widgets.panel`; the window do
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
-from studio.experiments.panel import ManyRunsPanel
 from studio.experiments.run_queue import RunQueue
-from studio.experiments.sweep_panel import SweepPanel
 from studio.launch.launcher import RunLauncher
 from studio.live.panel import LivePanel
-from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.panel import RunBrowser
 from studio.session.controller import RunController
@@ -71,8 +68,32 @@ class PanelSpec:
     """The page of the manual about it."""
     aside: bool = False
     """True for one of the bottom that goes beside the plots where the window is low."""
+    late: bool = False
+    """True if it is made when it is first opened, with what it has missed: it takes the theme from
+    the context, is told whether a run is in progress, and looks up the rest."""
     grows: bool = False
     """True if it keeps its share of the width when the window is resized."""
+
+
+# What late panels need is imported with them: the window starts without it.
+
+
+def _make_many(context: PanelContext) -> QWidget:
+    from studio.experiments.panel import ManyRunsPanel
+
+    return ManyRunsPanel(context.session, context.queue, context.theme)
+
+
+def _make_sweeps(context: PanelContext) -> QWidget:
+    from studio.experiments.sweep_panel import SweepPanel
+
+    return SweepPanel(context.runs_dir, context.consent, context.theme)
+
+
+def _make_instruments(context: PanelContext) -> QWidget:
+    from studio.replay.instruments.panel import InstrumentPanel
+
+    return InstrumentPanel(context.settings, context.theme)
 
 
 PANELS = (
@@ -128,76 +149,121 @@ PANELS = (
         page="many-runs",
         title="Group and queue",
         side="bottom",
-        make=lambda context: ManyRunsPanel(context.session, context.queue, context.theme),
+        make=_make_many,
         size=250,
         aside=True,
         tabbed=True,
         hidden=True,
+        late=True,
     ),
     PanelSpec(
         name="sweeps",
         page="sweeps",
         title="Sweeps",
         side="bottom",
-        make=lambda context: SweepPanel(context.runs_dir, context.consent, context.theme),
+        make=_make_sweeps,
         size=290,
         aside=True,
         tabbed=True,
         hidden=True,
+        late=True,
     ),
     PanelSpec(
         name="instruments",
         page="instruments",
         title="Instruments",
         side="bottom",
-        make=lambda context: InstrumentPanel(context.settings, context.theme),
+        make=_make_instruments,
         size=230,
         tabbed=True,
         hidden=True,
+        late=True,
     ),
 )
 
 
 class Panels:
-    """The panels of one window, each with the spec it was made from."""
+    """The panels of one window. Those that are ``late`` are made when they are first asked for."""
 
     def __init__(self, context: PanelContext, specs: Sequence[PanelSpec] = PANELS) -> None:
-        self._made = [(spec, spec.make(context)) for spec in specs]
+        self._context, self._busy = context, False
+        self._specs = {spec.name: spec for spec in specs}
+        self._made: dict[str, QWidget] = {}
+        self._awaited: dict[str, list[Callable[[Any], object]]] = {name: [] for name in self._specs}
+        self._show_refusal: Callable[[str], None] | None = None
+        for spec in specs:
+            if not spec.late:
+                self._made[spec.name] = spec.make(context)
+
+    @property
+    def specs(self) -> tuple[PanelSpec, ...]:
+        """What the panels are made from, those too that were not made yet."""
+        return tuple(self._specs.values())
 
     def __iter__(self) -> Iterator[tuple[PanelSpec, QWidget]]:
-        return iter(self._made)
+        """Iterate over the panels made so far, each with its spec."""
+        return ((self._specs[name], panel) for name, panel in self._made.items())
 
     def get(self, kind: type[P]) -> P:
         """Return the panel of a class.
 
         Raises:
-            LookupError: the window has no such panel.
+            LookupError: the window has no such panel, or has not made it yet.
         """
-        for _, panel in self._made:
+        for panel in self._made.values():
             if isinstance(panel, kind):
                 return panel
         raise LookupError(f"no panel is a {kind.__name__}")
 
+    def named(self, name: str) -> QWidget:
+        """Return the panel with this name; a late one is made now."""
+        if name not in self._made:
+            self._make_late(name)
+        return self._made[name]
+
+    def if_made(self, name: str) -> QWidget | None:
+        """Return the panel with this name, or None if nobody has opened it yet."""
+        return self._made.get(name)
+
+    def when_made(self, name: str, act: Callable[[Any], object]) -> None:
+        """Call ``act`` with the panel of this name: now, or as soon as it is made."""
+        if name in self._made:
+            act(self._made[name])
+        else:
+            self._awaited[name].append(act)
+
+    def _make_late(self, name: str) -> None:
+        panel = self._made[name] = self._specs[name].make(self._context)
+        if isinstance(panel, RunAware):
+            panel.set_busy(self._busy)
+        if isinstance(panel, Refusing) and self._show_refusal is not None:
+            panel.refused.connect(self._show_refusal)
+        for act in self._awaited.pop(name):
+            act(panel)
+
     def set_theme(self, theme: Theme) -> None:
         """Pass a theme on."""
-        for _, panel in self._made:
+        self._context = replace(self._context, theme=theme)
+        for panel in self._made.values():
             if isinstance(panel, Themed):
                 panel.set_theme(theme)
 
     def set_busy(self, busy: bool) -> None:
         """Pass on whether a run is in progress."""
-        for _, panel in self._made:
+        self._busy = busy
+        for panel in self._made.values():
             if isinstance(panel, RunAware):
                 panel.set_busy(busy)
 
     def shutdown(self) -> None:
         """Let every panel end its threads and processes."""
-        for _, panel in self._made:
+        for panel in self._made.values():
             if isinstance(panel, Closable):
                 panel.shutdown()
 
     def on_refusal(self, show: Callable[[str], None]) -> None:
         """Have ``show`` called with the sentence of every refused request."""
-        for _, panel in self._made:
+        self._show_refusal = show
+        for panel in self._made.values():
             if isinstance(panel, Refusing):
                 panel.refused.connect(show)

@@ -94,7 +94,7 @@ class RunPresenter(QObject):
         if isinstance(event, events.Interrupted):
             text = f"{self._model.title} was interrupted: its process is gone. Resume continues it."
             self._parts.banner.show_message("warning", text)
-        if not isinstance(event, events.Failed):
+        if not isinstance(event, events.Failed) or event.cancelled:
             return
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:

@@ -11,12 +11,15 @@ from studio.experiments.queue_file import QueuedRun
 from studio.formatting import format_count
 from studio.live.panel import LivePanel
 from studio.setup.panel import SetupPanel
-from studio.widgets.messages import Banner, ask
+from studio.widgets.messages import Banner, choose
 from studio.window.many_runs import ManyRuns
 from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig
 from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
+
+_SHORT_WARM_UP = 500
+"""Random steps offered to a run that would end before it learns; fewer if it is that short."""
 
 
 class StartRequest(QObject):
@@ -64,25 +67,38 @@ class StartRequest(QObject):
             self._banner.show_message("error", self._setup.point_out(str(problem)))
             return None
         self._banner.hide()
-        if config.steps <= config.learning_starts and not self._confirm_no_learning(config):
-            self._setup.focus_steps()
-            return None
+        if config.steps <= config.learning_starts:
+            warm_up = self._choose_warm_up(config)
+            if warm_up is None:
+                self._setup.focus_steps()
+                return None
+            config = replace(config, learning_starts=warm_up)
         if len(seeds) == 1:
             return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
         return QueuedRun(config=config, tunables=tunables, seeds=seeds)
 
-    def _confirm_no_learning(self, config: RunConfig) -> bool:
+    def _choose_warm_up(self, config: RunConfig) -> int | None:
+        """Ask about a run that ends before it learns; return its warm-up, None for no run."""
         if not self._settings.value(ASK_TOO_SHORT, True, bool):
-            return True
-        return ask(
+            return config.learning_starts
+        shorter = min(_SHORT_WARM_UP, config.steps // 2)
+        ways = {
+            "learn": f"Learn after {format_count(shorter)} steps",
+            "accept": "Train anyway",
+        }
+        way = choose(
             self._window,
             "warm_up_question",
             "This run would only collect random steps",
             f"It ends after {format_count(config.steps)} steps, and learning starts"
             f" after {format_count(config.learning_starts)}. Choose more steps, or fewer warm-up"
             " steps under Advanced, for a run that learns.",
-            accept="Train anyway",
+            ways,
         )
+        if way == "learn":
+            self._setup.use_warm_up(shorter)
+            return shorter
+        return config.learning_starts if way == "accept" else None
 
     def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
         typed = self._setup.environment.is_typed(run.config.choice)

@@ -8,6 +8,7 @@ from studio.session.controller import SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel
 from td3core.protocol.events import Ended, Failed, Interrupted
 
 
@@ -30,7 +31,7 @@ class StatusBar(QStatusBar):
         self._bar.setAccessibleName("Progress of the run")
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(150)
-        self._numbers = QLabel()
+        self._numbers = ElidedLabel()
         self._numbers.setObjectName("status_numbers")
         self._device = QLabel()
         self._device.setObjectName("status_device")
@@ -90,7 +91,7 @@ class StatusBar(QStatusBar):
             # While a run starts, another one may still be on show.
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
-            self._numbers.clear()
+            self._numbers.setText(self._model.preparing)
             return
         # Per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
@@ -128,6 +129,8 @@ class StatusBar(QStatusBar):
                 text, colour = ("finished", theme.good)
         if state is SessionState.IDLE and self._sweep:
             text, colour = ("a sweep trains", theme.good)
+        if state is SessionState.STARTING and self._model.preparing:
+            text = "preparing"
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return _dot(text, colour)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton
 
+from studio.formatting import with_env
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_tip
@@ -174,7 +175,7 @@ class Toolbar(QToolBar):
 
     def show_run(self, env_id: str, name: str, algorithm: str = TD3) -> None:
         """Show the name of the run on show, and its algorithm if it is not the usual one."""
-        parts = (env_id, algorithm if algorithm != TD3 else "", name)
+        parts = (algorithm if algorithm != TD3 else "", with_env(env_id, name, "  ·  "))
         self._title.setText("  ·  ".join(filter(None, parts)))
 
     def offer_to_resume(self, title: str) -> None:

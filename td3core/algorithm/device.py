@@ -2,10 +2,10 @@
 
 import torch
 
-from td3core.buffer.replay_buffer import physical_memory
 from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
 from td3core.errors import RequestError
+from td3core.system.capacity import usable_memory
 
 
 def require_device(name: str) -> None:
@@ -27,7 +27,7 @@ def require_memory(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim:
     Raises:
         RequestError: with the memory they need.
     """
-    needed, room = network_bytes(config, tunables, obs_dim, act_dim), physical_memory()
+    needed, room = network_bytes(config, tunables, obs_dim, act_dim), usable_memory()
     if needed > room:
         raise RequestError(
             "These networks and batch_size {batch} take {needed:.1f} GiB; this machine has"

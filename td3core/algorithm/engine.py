@@ -1,50 +1,64 @@
-"""Which implementation of the update is the fastest here: torch's, or the compiled one."""
+"""What computes the updates of a run: the compiled update, or torch's.
 
-import time
+Chosen by what can be had and never by a clock: the two differ in the last bits, so that a choice
+that hung on the load of the computer would make runs differ that must be the same.
+"""
 
-import numpy as np
+from dataclasses import replace
 
 from td3core.algorithm import matmul
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import ReplayBuffer
-from td3core.config import RunConfig, Tunables
-
-NUMBA = "numba"
-"""The compiled update; the other names are torch's matrix products (see :mod:`matmul`)."""
-
-CLEARLY_FASTER = 1.1
-"""Torch has to be faster by this factor: a close race would be decided by chance, and two runs with
-the same seed would differ in their last bits."""
-
-_BUDGET_S = 0.5
-_ROUNDS = 20
-_ROWS = 1_000
+from td3core.config import RunConfig
+from td3core.config.run_config import COMPILED, TORCH
+from td3core.errors import RequestError
+from td3core.system import numerics
 
 
-def choose(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> str:
-    """Return the fastest way to update agents of these sizes; sets torch's matrix product."""
-    widest = max((1, *config.actor_hidden, *config.critic_hidden))
-    product = matmul.choose(tunables.batch_size, widest)
-    if config.device != "cpu" or not kernel_cache.is_ready():
-        return product
-    agents = [TD3(config, tunables, obs_dim, act_dim) for _ in range(2)]
-    agents[1].use_fused()
-    buffer = ReplayBuffer(_ROWS, obs_dim, act_dim)
-    buffer.stored = _ROWS
-    source = np.random.default_rng(0)
-    buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
-    index = source.integers(0, _ROWS, (tunables.policy_delay, tunables.batch_size))
-    for agent in agents:
-        # The first call loads machine code, which on a busy computer takes longer than the rest.
-        agent.update_from(buffer, index)
-    best, began = [np.inf, np.inf], time.perf_counter()
-    for _ in range(_ROUNDS):
-        for i, agent in enumerate(agents):
-            start = time.perf_counter()
-            agent.update_from(buffer, index)
-            # The quickest of many: whatever else runs here interrupts some, not all.
-            best[i] = min(best[i], time.perf_counter() - start)
-        if time.perf_counter() - began > _BUDGET_S:
-            break
-    return product if best[1] > CLEARLY_FASTER * best[0] else NUMBA
+def resolve(config: RunConfig) -> RunConfig:
+    """Return settings of a new run with its numerics class and its engine in place of ``auto``.
+
+    Raises:
+        RequestError: this process cannot compute in the class that they name, or there is no
+            compiled update here.
+    """
+    engine = config.engine
+    if engine == numerics.AUTO:
+        engine = COMPILED if config.device == "cpu" and kernel_cache.works() else TORCH
+    elif engine == COMPILED and not kernel_cache.works():
+        raise RequestError("engine cannot be compiled: Numba or SciPy is not installed here.")
+    return replace(config, engine=engine, numerics=numerics.resolve(config.numerics))
+
+
+def resolve_again(config: RunConfig) -> RunConfig:
+    """Return settings of a run that resumes, with what this process has in place of the missing.
+
+    What differs then from its record is found by :mod:`td3core.algorithm.fingerprint`.
+    """
+    if config.engine == COMPILED and not kernel_cache.works():
+        config = replace(config, engine=TORCH)
+    return resolve(replace(config, numerics=numerics.current()))
+
+
+def take(agent: TD3, config: RunConfig, products: str = "") -> str:
+    """Let an agent compute its updates with the engine of its run.
+
+    ``products`` are the matrix products of the torch engine on record, which are taken again.
+
+    Returns:
+        The matrix products of the torch engine; empty for the compiled update.
+    """
+    if config.engine == COMPILED:
+        agent.use_fused()
+        return ""
+    if products not in (matmul.MKL, matmul.ONEDNN):
+        return matmul.choose()
+    matmul.use(products)
+    return products
+
+
+def shown(config: RunConfig, products: str) -> str:
+    """Return what computes the updates, as a person reads it."""
+    if config.engine == COMPILED:
+        return f"the compiled update, {numerics.shown(config.numerics)} kernels"
+    return f"torch, {products} products"

@@ -22,6 +22,8 @@ from td3core.errors import Message, RequestError
 
 MOST_RUNS = 100
 """Compared at once; more cannot be told apart, and would take long to read."""
+LEAST_RUNS = 3
+"""Of either group, to say which is better: from one run each that would be a certain 0 or 1."""
 MOST_POINTS = 128
 """Of a band."""
 _SAME_LENGTH = 0.95
@@ -101,16 +103,22 @@ def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
     """Return how likely a run of one group has a higher final return than one of another.
 
     Raises:
-        RequestError: their environments differ, or one has no results.
+        RequestError: their environments differ, or one has too few results.
     """
     first, second = better.group.env, worse.group.env
     if first != second:
         raise RequestError(
             "Returns of {first} and {second} cannot be compared.", first=first, second=second
         )
-    for each in (better, worse):
+    for each in sorted((better, worse), key=lambda each: len(each.finals)):
         if not len(each.finals):
             raise RequestError("{group} has no results yet.", group=each.name)
+        if len(each.finals) < LEAST_RUNS:
+            raise RequestError(
+                "{group} has fewer than {least} runs with results.",
+                group=each.name,
+                least=LEAST_RUNS,
+            )
     return probability_of_improvement(better.finals, worse.finals)
 
 

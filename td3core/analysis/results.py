@@ -11,6 +11,7 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
 from td3core.runs.tables import read_numbers, rising
 
 Metric = Literal["eval", "return"]
@@ -157,5 +158,5 @@ def _history(run: RunDirectory) -> str:
     parts = []
     if run.parent is not None:
         parts.append(f"branched from {run.parent.run} at {run.parent.env_steps}")
-    changes = [entry for entry in run.journal() if "field" in entry]
-    return ", ".join([*parts, *(f"{c['field']}={c['new']} at {c['step']}" for c in changes)])
+    changes = changes_of(run.journal())
+    return ", ".join([*parts, *(f"{c.name}={c.new} at {c.env_steps}" for c in changes)])

@@ -1,7 +1,5 @@
 """The replay buffer: float32, one packed row per transition."""
 
-import math
-import os
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -10,15 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.errors import RequestError
-
-
-def physical_memory() -> float:
-    """Return the bytes of memory this machine has; infinite where that is unknown."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
-
+from td3core.system.capacity import usable_memory
 
 A = TypeVar("A")
 """Rows of numbers: an array, or a tensor on the device that learns from them."""
@@ -44,6 +34,9 @@ class ReplayBuffer:
     A row holds obs, action, reward, next_obs, terminated. One row is one gather: a sampled
     transition touches one stretch of memory, not five. Memory is only taken as rows are filled.
 
+    An episode that is truncated ends with -0.0 as ``terminated``: the value of the next state
+    counts, as with 0.0, but the row that follows belongs to another episode.
+
     ``slack`` more rows are held than are sampled from: so much may be added before what a copy on
     disk still counts on is overwritten. Sampling does not depend on it.
     """
@@ -52,6 +45,8 @@ class ReplayBuffer:
         self.capacity, self.slack = capacity, slack
         self.stored = 0
         """Transitions added so far, those overwritten since included."""
+        self.unmarked = 0
+        """So many of the first transitions come from a version that did not mark truncated ones."""
         self._obs_dim, self._act_dim = obs_dim, act_dim
         width = self.bytes_per_row(obs_dim, act_dim) // 4
         # Zeros cost nothing: the system hands out pages as they are touched.
@@ -67,13 +62,25 @@ class ReplayBuffer:
         """Transitions there are to sample from."""
         return min(self.stored, self.capacity)
 
+    @property
+    def has_unmarked(self) -> bool:
+        """Whether some transitions there are to sample from do not say if they were truncated."""
+        return self.stored - self.size < self.unmarked
+
     def add(
-        self, obs: Floats, action: Floats, reward: float, next_obs: Floats, terminated: bool
+        self,
+        obs: Floats,
+        action: Floats,
+        reward: float,
+        next_obs: Floats,
+        terminated: bool,
+        truncated: bool = False,
     ) -> None:
         """Store one transition. A truncated episode is not a terminated one."""
         row, n, a = self.rows[self.stored % len(self.rows)], self._obs_dim, self._act_dim
         row[:n], row[n : n + a], row[n + a] = obs, action, reward
-        row[n + a + 1 : -1], row[-1] = next_obs, terminated
+        row[n + a + 1 : -1] = next_obs
+        row[-1] = -0.0 if truncated and not terminated else terminated
         self.stored += 1
 
     def sample(self, source: np.random.Generator, count: int) -> Batch[Floats]:
@@ -87,7 +94,10 @@ class ReplayBuffer:
         """
         if not self.size:
             raise ValueError("cannot sample from an empty replay buffer")
-        drawn = source.integers(0, self.size, size=count)
+        drawn: NDArray[np.int64] = source.integers(0, self.size, size=count)
+        if self.stored <= self.capacity:
+            # Nothing was overwritten yet: a number is its row.
+            return drawn
         # The newest transition of that place in a ring of ``capacity`` rows.
         newest = self.stored - 1
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
@@ -102,14 +112,15 @@ class ReplayBuffer:
         these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
         γ (1 - ``terminated``) is the discount of that state's value.
 
-        Fewer steps where the episode ends or the newest transition is reached. An episode goes on
-        where the next row of its environment, ``stride`` rows later, starts where this one ends.
+        Fewer steps where the episode ends or the newest transition is reached. The next row of an
+        environment is ``stride`` rows later. It must start where this one ends, too: an episode may
+        have been given up, and ``unmarked`` rows show in no other way that one was truncated.
         """
         n, a = self._obs_dim, self._act_dim
         rows = self.rows[index]
         left = ((self.stored - 1) % len(self.rows) - index) % len(self.rows)
         discount = np.ones(len(index), np.float32)
-        alive = rows[:, -1] == 0.0
+        alive = _goes_on(rows)
         for step in range(1, steps):
             alive &= left >= step * stride
             following = self.rows[(index + step * stride) % len(self.rows)]
@@ -119,7 +130,7 @@ class ReplayBuffer:
             discount[alive] *= np.float32(gamma)
             rows[alive, n + a] += discount[alive] * following[alive, n + a]
             rows[alive, n + a + 1 :] = following[alive, n + a + 1 :]
-            alive &= rows[:, -1] == 0.0
+            alive &= _goes_on(rows)
         rows[:, -1] = 1.0 - (1.0 - rows[:, -1]) * discount
         return rows
 
@@ -143,6 +154,13 @@ class ReplayBuffer:
         return Batch(*(cut[..., begin:end] for begin, end in pairwise(ends)))
 
 
+def _goes_on(rows: Floats) -> NDArray[np.bool_]:
+    """Return which transitions (n, width) neither terminated nor truncated their episode."""
+    ends: Floats = rows[:, -1]
+    going: NDArray[np.bool_] = (ends == 0.0) & ~np.signbit(ends)
+    return going
+
+
 def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> ReplayBuffer:
     """Make the replay buffer of a run, with room for ``slack`` transitions that are not sampled.
 
@@ -150,7 +168,7 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
         RequestError: this machine cannot hold it; the sentence says how much would fit.
     """
     row = ReplayBuffer.bytes_per_row(obs_dim, act_dim)
-    wanted, room = row * capacity, physical_memory()
+    wanted, room = row * capacity, usable_memory()
     if wanted > room:
         raise RequestError(
             "buffer_size {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"

@@ -202,6 +202,7 @@ def _counters_by_key(counters: Counters) -> dict[str, Any]:
 
 def _counters(values: dict[str, Any]) -> Counters:
     named = {_FIELD_OF_KEY.get(key, key): value for key, value in dict(values).items()}
+    named.setdefault("unmarked", named.get("stored", 0))
     whole = {name: value for name, value in named.items() if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")

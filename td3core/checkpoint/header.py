@@ -23,6 +23,8 @@ class Counters:
     exploration_noise: float = 0.0
     stored: int = 0
     """Transitions ever added to the replay buffer."""
+    unmarked: int = 0
+    """So many of the first do not say whether they were truncated; in older files, all."""
     changes: int = 0
     """Live changes that took effect at this very step."""
     no_updates_until: int = 0

@@ -108,7 +108,9 @@ def _consistent_counters(saved: Checkpoint) -> bool:
     """Return whether counters and positions of the episodes could be those of a run."""
     counters, tensors = saved.header.counters, saved.tensors
     counts = (counters.updates, counters.episodes, counters.no_updates_until, counters.changes)
-    if max(counters.env_steps, *counts) > _LARGEST or counters.stored > counters.env_steps:
+    if max(counters.env_steps, *counts) > _LARGEST:
+        return False
+    if not counters.unmarked <= counters.stored <= counters.env_steps:
         return False
     whole, tallied = tensors["episodes.numbers"][:, :3], tensors["tally.counts"]
     if whole.min() < 0 or whole.max() > _LARGEST or (whole % 1).any():

@@ -11,6 +11,7 @@ import typer
 
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
+from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import Answer, console, log, print_result
@@ -41,6 +42,7 @@ def evaluate_command(
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
+    require_class(found.header.config.numerics)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
     with environment_of(found, path, consent) as choice:
         result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
@@ -74,6 +76,7 @@ def replay_command(
     video = film_file(video, overwrite=force)
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
+    require_class(found.header.config.numerics)
     consent = obtain_consent(found.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
     with environment_of(found, path, consent, draws=True), reporter:

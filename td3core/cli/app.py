@@ -17,6 +17,7 @@ from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
 from td3core.cli.listing import list_command
+from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
@@ -46,9 +47,20 @@ for command_of_a_run in (follow, tune, pause, unpause, save, stop):
     app.command()(command_of_a_run)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong."""
-    as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
+def main(arguments: list[str] | None = None, *, own_process: bool = False) -> int:
+    """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong.
+
+    ``own_process``: this process is here for nothing else.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(words)
+    except OtherProcessNeeded as needed:
+        return run_again(words, needed.numerics, replace=own_process)
+
+
+def _run(arguments: list[str]) -> int:
+    as_json = _wants_json(arguments)
     with tolerant_output() as (out, _):
         with stdout_to_stderr() if as_json else contextlib.nullcontext():
             answer = _answer(arguments)
@@ -69,7 +81,7 @@ def run_program(arguments: list[str] | None = None) -> int:
     What code of an environment prints while the process exits does not follow the result.
     """
     shorten_waits()
-    status = main(arguments)
+    status = main(arguments, own_process=True)
     close_stdout()
     return status
 
@@ -80,10 +92,12 @@ def _wants_json(words: list[str]) -> bool:
     return "--json" in options
 
 
-def _answer(arguments: list[str] | None) -> Answer:
+def _answer(arguments: list[str]) -> Answer:
     """Run a command; whatever it raises becomes a sentence."""
     try:
         answer = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
+    except OtherProcessNeeded:
+        raise
     except RequestError as problem:
         return _error(str(problem), WRONG_REQUEST)
     except RunError as problem:

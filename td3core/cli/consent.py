@@ -1,6 +1,7 @@
 """Asks on the terminal before code that a file names is run."""
 
 import sys
+from collections.abc import Sequence
 
 from td3core.cli.terminal import log, printable
 from td3core.config.consent import Consent, LocatedModule
@@ -21,15 +22,20 @@ def with_typed_consent(choice: EnvChoice) -> EnvChoice:
     return choice.with_consent(choice.consent.adding(modules))
 
 
-def obtain_consent(choice: EnvChoice, *, given: bool) -> Consent:
+def obtain_consent(
+    choice: EnvChoice, *, given: bool, typed: EnvChoice | None = None, alone: bool = True
+) -> Consent:
     """Return consent to the code of an environment that a file names.
 
     Args:
         choice: what the file names, with the consent there is already.
         given: ``--trust-env``: no question, and nothing to remember.
+        typed: what the user typed, if that is part of ``choice``.
+        alone: try whether it can be made, too (:func:`rehearse_all`).
 
     Raises:
-        RequestError: the user did not agree, or there is no terminal to ask on.
+        RequestError: the user did not agree, or there is no terminal to ask on; or the environment
+            cannot be made in a sensible time.
     """
     from td3core.envs import trust, trust_store
 
@@ -48,7 +54,28 @@ def obtain_consent(choice: EnvChoice, *, given: bool) -> Consent:
         if not _agrees(choice, module):
             raise RequestError("The code in {path} was not run.", path=module.path)
         _remember([module])
-    return choice.consent.adding(missing)
+    consent = choice.consent.adding(missing)
+    if alone and (typed is None or choice.args != typed.args):
+        rehearse_all([choice.with_consent(consent)])
+    return consent
+
+
+def rehearse_all(choices: Sequence[EnvChoice]) -> None:
+    """Make environments with arguments from a file in a process of its own, which can be ended.
+
+    Where the environment is code that the user has allowed, that code is trusted with its
+    arguments, too.
+
+    Raises:
+        RequestError: one takes too long, or ends the process.
+    """
+    strange = [choice for choice in choices if choice.kwargs]
+    if strange:
+        # These load Gymnasium.
+        from td3core.envs import trust
+        from td3core.envs.check.rehearsal import rehearse
+
+        rehearse([choice for choice in strange if not trust.needed(choice)])
 
 
 def _is_interactive() -> bool:

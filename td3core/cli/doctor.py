@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+import timeit
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -11,8 +12,11 @@ from td3core.envs import trust_store
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.errors import RequestError
 from td3core.runs.new_run import default_runs_dir, versions
+from td3core.system import numerics, processor
+from td3core.system.capacity import free_memory, usable_cores, usable_memory
 from td3core.system.child_process import python_command
 
+_SIZE, _REPEATS = 256, 60
 _RENDER_ONCE = """
 import sys
 from td3core.envs.make import make_env
@@ -37,7 +41,11 @@ def examine() -> Iterator[Finding]:
         yield Finding(package, found)
     yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
     yield _package("av", "needed for videos; pip install av")
-    yield Finding("processor", f"{os.cpu_count()} cores, {default_threads()} for training")
+    cores = f"{usable_cores()} cores, {default_threads()} for training"
+    yield Finding("processor", f"{processor.name()}: {cores}")
+    yield from _numerics()
+    whole, free = usable_memory() / 2**30, free_memory() / 2**30
+    yield Finding("memory", f"{whole:.1f} GiB, {free:.1f} GiB free")
     yield _kernel()
     yield _accelerator()
     yield Finding("runs folder", str(default_runs_dir()), _writable())
@@ -64,12 +72,48 @@ def forget_code(module: str) -> str:
     return f"{module} is asked about again."
 
 
+def _numerics() -> Iterator[Finding]:
+    """Yield the class of kernels, what in the environment slows libraries, and what that costs."""
+    here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
+    also = f"; {', '.join(others)} can be chosen" if others else ""
+    yield Finding("numerics class", f"{here} ({numerics.kernels()} kernels){also}", True)
+    for name, value in numerics.slowing_variables().items():
+        if name == "OPENBLAS_CORETYPE" and numerics.overridden():
+            yield Finding(name, f"{value} in the environment is not followed", None)
+        else:
+            yield Finding(name, f"{value} in the environment may slow the libraries", False)
+    for library, microseconds in _products():
+        size = f"{_SIZE} × {_SIZE} × {_SIZE}"
+        yield Finding(f"a product by {library}", f"{microseconds:.0f} µs ({size}, one thread)")
+
+
+def _products() -> Iterator[tuple[str, float]]:
+    """Yield libraries, and how many microseconds a product of float32 matrices takes them."""
+    import numpy as np
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    a = np.random.default_rng(0).standard_normal((_SIZE, _SIZE), np.float32)
+    tensor, threads = torch.from_numpy(a), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield "NumPy", _microseconds(lambda: a @ a)
+            yield "torch", _microseconds(lambda: torch.mm(tensor, tensor))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _microseconds(product: Callable[[], object]) -> float:
+    """Return the time of the quickest of many: whatever else runs here interrupts some, not all."""
+    return 1e6 * min(timeit.repeat(product, number=1, repeat=_REPEATS))
+
+
 def _kernel() -> Finding:
     from td3core.algorithm.fused import kernel_cache
 
-    if kernel_cache.is_ready():
-        return Finding("compiled update", "ready", True)
-    return Finding("compiled update", "not there; a first training run compiles it")
+    ok, value = kernel_cache.examine()
+    return Finding("compiled update", value, ok)
 
 
 def _package(name: str, purpose: str) -> Finding:

@@ -1,5 +1,7 @@
 """The command that lists runs."""
 
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ from rich.table import Column, Table
 
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import Answer, log, printable
+from td3core.cli.terminal import Answer, log, print_result, printable
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -32,12 +34,33 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
         nothing = dict.fromkeys(RunSummary.__slots__) | {"state": UNREADABLE}
         found = [asdict(each) for each in summaries] + [nothing | asdict(u) for u in unreadable]
         return Answer(result=[each | {"run": str(each["run"])} for each in found])
-    if summaries or unreadable:
+    if (summaries or unreadable) and not sys.stdout.isatty():
+        for line in _lines(summaries, unreadable):
+            print_result(line)
+    elif summaries or unreadable:
         title = f"Runs in {escape(printable(str(folder)))}"
         Console(highlight=False).print(_table(summaries, unreadable, title))
     else:
         log(f"There are no runs in {folder}")
     return Answer()
+
+
+def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> Iterator[str]:
+    """Yield a line for each run, for other programs: uncut, with a tab between two values."""
+    for each in summaries:
+        means = (each.last_eval_return, each.best_eval_return)
+        shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
+        steps = (str(each.env_steps), str(each.steps))
+        parent = each.parent.run if each.parent else ""
+        about = (each.env, each.name, parent, each.group, each.message)
+        yield _line(each.run.name, str(each.state), *steps, *shown, *about)
+    for run in unreadable:
+        yield _line(run.run.name, UNREADABLE, *[""] * 8, run.message)
+
+
+def _line(*values: str) -> str:
+    # A name given by the user, or to a folder, may contain anything.
+    return "\t".join(printable(" ".join(value.split())) for value in values)
 
 
 def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", title: str) -> Table:

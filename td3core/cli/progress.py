@@ -61,6 +61,9 @@ class ProgressReporter(BarReporter):
     def __call__(self, event: events.Event) -> None:
         """Show one event."""
         match event:
+            case events.Preparing():
+                self._bar.update(self._task, phase="preparing")
+                self._print(event.message)
             case events.Started():
                 self._bar.update(self._task, total=event.config.steps)
                 self._print(f"Run {event.run}")

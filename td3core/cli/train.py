@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.numerics import require_class
 from td3core.cli.options import (
     AsJson,
     EnvModule,
@@ -31,6 +32,7 @@ from td3core.protocol.control import Control
 if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
     from td3core.protocol.events import Ended, Event, Failed
+    from td3core.runs.directory import RunDirectory
     from td3core.training.verify_resume import ResumeCheck
 
 FAILED = 1
@@ -78,8 +80,11 @@ def train(
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
     config, tunables, typed = _settings(typed, preset, values)
+    if not several:
+        require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
-    consent = obtain_consent(config.choice.with_consent(typed.consent), given=trust_env)
+    choice = config.choice.with_consent(typed.consent)
+    consent = obtain_consent(choice, given=trust_env, typed=typed)
     if several:
         from td3core.cli.experiments.groups import train_group
 
@@ -133,6 +138,9 @@ def resume(
     steps: Steps = None,
     runs_dir: RunsDir = None,
     jobs: Jobs = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
+    ] = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> Answer:
@@ -148,13 +156,46 @@ def resume(
         return resume_group(group, total, jobs, consent, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
+    found = find_run(run, runs_dir)
+    finished = _finished(found, total)
+    if finished is not None:
+        # For a script that resumes until the run is over.
+        steps_of = f"step {finished.env_steps:,} of {found.config.steps:,}"
+        log(f"{found.path.name} is finished: {steps_of}. To continue, give it more --steps.")
+        return Answer(result=ending_as_dict(finished))
+    from td3core.runs.resumption import class_of_run
+
+    require_class(class_of_run(found))
+    # It loads torch.
     from td3core.training.launch import resume as resume_run
 
-    found = find_run(run, runs_dir)
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     return _run(
-        lambda control, report: resume_run(path, control, report, steps=total, consent=consent)
+        lambda control, report: resume_run(
+            path, control, report, steps=total, consent=consent, exact=exact
+        )
     )
+
+
+def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
+    """Return how a run ended that has taken all its steps; ``total`` is their new number."""
+    from td3core.protocol.events import Ended
+    from td3core.remote.follow import RunFollower
+    from td3core.runs.listing import summarise
+    from td3core.runs.metadata import RunStatus
+
+    summary, steps = summarise(run), run.config.steps if total is None else total
+    # Several environments together may go beyond the last step.
+    reached = steps <= summary.env_steps < steps + run.config.num_envs
+    if summary.state is not RunStatus.FINISHED or not reached:
+        return None
+    follower = RunFollower(run.path)
+    while True:
+        for event in follower.poll():
+            if isinstance(event, Ended):
+                return event
+        if not follower.behind:
+            return None
 
 
 def branch(
@@ -176,7 +217,9 @@ def branch(
         values["steps"] = parse_value("steps", steps)
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
-    consent = obtain_consent(read_header(path).config.choice, given=trust_env)
+    config = read_header(path).config
+    require_class(str(values.get("numerics", config.numerics)))
+    consent = obtain_consent(config.choice, given=trust_env)
     return _run(
         lambda control, report: branch_run(path, values, control, report, folder, consent=consent),
     )
@@ -190,15 +233,15 @@ def verify(
     as_json: AsJson = False,
 ) -> Answer:
     """Check on copies whether a run resumes exactly. Status 1 if it does not."""
+    from td3core.runs.resumption import class_of_run
     from td3core.training.verify_resume import verify as verify_run
 
     found = find_run(run, runs_dir)
+    require_class(class_of_run(found))
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(
-            path, steps=steps, announce=lambda text: log(f"{text} ..."), consent=consent
-        )
+        verdict = verify_run(path, steps=steps, announce=_log_stage, consent=consent)
     except RunError as problem:
         log_error("The check failed:", str(problem))
         return Answer(status=FAILED, error=str(problem))
@@ -206,6 +249,10 @@ def verify(
         _print_verdict(path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
     return Answer(status=0 if verdict.exact else FAILED, result=result)
+
+
+def _log_stage(text: str) -> None:
+    log(text if text.endswith(".") else f"{text} ...")
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
@@ -229,6 +276,9 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
     if isinstance(outcome, Failed):
         if outcome.request:
             raise RequestError(outcome.message)
+        if outcome.cancelled:
+            log(outcome.message)
+            return Answer(result=ending_as_dict(None) | {"stopped": "user"})
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")

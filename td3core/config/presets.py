@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def user_presets_dir() -> Path:
 
 def load_presets() -> dict[str, Preset]:
     """Return all readable presets by name, in alphabetical order."""
-    presets = _bundled() + _own()
+    presets = [*_bundled(), *_own()]
     return {preset.name: preset for preset in sorted(presets, key=lambda p: p.name.lower())}
 
 
@@ -135,10 +136,11 @@ def parse_preset(text: str) -> Preset:
     return preset
 
 
-def _bundled() -> list[Preset]:
+@cache
+def _bundled() -> tuple[Preset, ...]:
     folder = files("resources") / "presets"
     texts = [p.read_text("utf-8") for p in folder.iterdir() if p.name.endswith(".toml")]
-    return [parse_preset(text) for text in texts]
+    return tuple(parse_preset(text) for text in texts)
 
 
 def _own() -> list[Preset]:

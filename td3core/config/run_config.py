@@ -1,16 +1,20 @@
 """The settings that are fixed for the whole of a run."""
 
-import os
 from dataclasses import dataclass
 
 from td3core.config.env_choice import EnvChoice
 from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
+from td3core.system.capacity import usable_cores
+from td3core.system.numerics import AUTO, CLASSES
+
+COMPILED, TORCH = "compiled", "torch"
+"""What can compute the updates."""
 
 
 def default_threads() -> int:
     """Return the number of torch threads that leaves one core to the window (at least 1)."""
-    return max(1, (os.cpu_count() or 1) - 1)
+    return max(1, usable_cores() - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,8 @@ class RunConfig:
         label="Seed",
         low=0,
         high=2**31 - 1,
-        help="The same seed, machine and thread count give the same run, bit for bit.",
+        help="The same settings, seed, numerics class, compiled engine and library versions give"
+        " the same run, bit for bit.",
     )
     steps: int = setting(
         300_000,
@@ -56,7 +61,7 @@ class RunConfig:
         zero="automatic",
         low=0,
         high=1024,
-        help="Threads for the updates. 0 uses one fewer than the machine has cores.",
+        help="Threads for the updates. 0 uses one fewer than there are cores to use.",
     )
     num_envs: int = setting(
         1,
@@ -82,6 +87,23 @@ class RunConfig:
         choices=("cpu", "cuda"),
         help="Where updates are computed. With small networks the CPU is often as fast as a GPU"
         " (cuda), which pays off with wide layers and large batches.",
+    )
+    numerics: str = setting(
+        AUTO,
+        label="Numerics class",
+        choices=(AUTO, *CLASSES),
+        help="The kernels that multiply matrices. A run of class avx512 or avx2 is the same bit for"
+        " bit on every processor that has these instructions; avx2 trains slower on one that also"
+        " has AVX-512. auto takes the fastest class of this processor, and is replaced by its name"
+        " when the run is made.",
+    )
+    engine: str = setting(
+        AUTO,
+        label="Engine",
+        choices=(AUTO, COMPILED, TORCH),
+        help="What computes the updates. compiled: machine code made by Numba, several times faster"
+        " for small networks. torch: also for GPUs; repeatable on the same machine only. auto takes"
+        " compiled wherever Numba works.",
     )
     learning_starts: int = setting(
         25_000,

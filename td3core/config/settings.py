@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from td3core.config.run_config import RunConfig
+from td3core.config.run_config import COMPILED, RunConfig
 from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
 from td3core.config.tunables import Tunables
 from td3core.errors import Message, RequestError, unknown_name
@@ -83,6 +83,11 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
             " an environment to step.",
             env_processes=config.env_processes,
             num_envs=config.num_envs,
+        )
+    if config.engine == COMPILED and config.device != "cpu":
+        raise RequestError(
+            "engine compiled needs device cpu, not {device}; torch computes on GPUs.",
+            device=config.device,
         )
     if config.num_envs > config.buffer_size:
         raise RequestError(

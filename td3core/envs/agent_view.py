@@ -54,7 +54,8 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
             np.rint(exact, out=exact)
         scaled = exact.reshape(self._shape).astype(self._dtype)
         # Rounding may exceed a bound by one unit in the last place; some environments assert it.
-        bounded: NDArray[Any] = np.clip(scaled, self._low, self._high)
+        # np.clip takes twice as long for so few numbers.
+        bounded: NDArray[Any] = np.minimum(np.maximum(scaled, self._low), self._high)
         return bounded
 
 

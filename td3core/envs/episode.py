@@ -7,15 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
-from td3core.arrays import Floats
+from td3core.arrays import Floats, all_finite
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
 from td3core.errors import Message, RunError, reason_of, require_no_interrupt
 from td3core.randomness import Purpose, episode_seed
-
-# What array.all() calls, without the overhead: this runs at every step.
-_ALL = np.logical_and.reduce
 
 
 class RecordedSteps(NamedTuple):
@@ -175,7 +172,7 @@ class Episode:
                 expected=self._info.obs_dim,
                 place=self._place,
             )
-        if not _ALL(np.isfinite(obs)):
+        if not all_finite(obs):
             self.close()
             raise RunError(
                 "The environment returned an observation that is not finite at {place}.",

@@ -4,6 +4,8 @@ import difflib
 import importlib
 import math
 import re
+import stat
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -27,12 +29,33 @@ from td3core.errors import (
     require_no_interrupt,
     unknown_name,
 )
+from td3core.system.imported_code import ImportedCode
+
+_GYMNASIUMS = ("gymnasium", "shimmy")
 
 _LARGEST_WHOLE = 2.0**53
 """Beyond this, float64 does not hold every whole number."""
 
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
+
+
+_own_code = ImportedCode()
+
+
+def forget_changed_code(choice: EnvChoice) -> None:
+    """Let the environment made next import the user's own modules anew if any has changed.
+
+    Not in the middle of a run: its later episodes would be those of another environment.
+
+    Raises:
+        RequestError: a compiled module of it has changed, which cannot be loaded twice.
+    """
+    names = _own_code.drop_changed(trust.folders_of(choice))
+    dropped = {name.partition(".")[0] for name in names}
+    for env_id, spec in [*gym.registry.items()] if dropped else ():
+        if _package_of(spec.entry_point) in dropped:
+            del gym.registry[env_id]
 
 
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
@@ -68,13 +91,15 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
         _require_notation(env_id)
+        _require_regular_files(choice)
         trust.require_consent(choice)
         # The user's own environments usually lie where the program is started.
         trust.prepare_import(env_id)
         if known is not None:
             simulators.register(known)
         simulators.log_mujoco_warnings()
-        env = gym.make(_id_or_spec(env_id), disable_env_checker=True, **given)
+        with _own_code.importing(trust.folders_of(choice)):
+            env = gym.make(_id_or_spec(env_id), disable_env_checker=True, **given)
         return simulators.without_stdout(known, env)
     except (gym_error.DependencyNotInstalled, ModuleNotFoundError) as problem:
         if isinstance(problem, ModuleNotFoundError) and (known is None or known.installed):
@@ -109,6 +134,25 @@ def _require_notation(env_id: str) -> None:
         raise RequestError(
             "{env_id} has more than one colon; write package.module:Class.", env_id=brief(env_id)
         )
+
+
+def _require_regular_files(choice: EnvChoice) -> None:
+    """Refuse arguments that name a pipe or a device: reading it may never end.
+
+    Raises:
+        RequestError: one does.
+    """
+    for text in trust.texts_of(choice.kwargs):
+        try:
+            kind = Path(text).expanduser().stat().st_mode
+        except (OSError, ValueError, RuntimeError):
+            continue  # It names no file here.
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise RequestError(
+                "env_args of {env_id} name {path}, which is not a regular file.",
+                env_id=choice.env_id,
+                path=brief(repr(text)),
+            )
 
 
 def _id_or_spec(env_id: str) -> str | EnvSpec:
@@ -168,14 +212,16 @@ def registered_elsewhere() -> list[str]:
     return [
         env_id
         for env_id, spec in gym.registry.items()
-        if find_known(env_id) is None and not _is_gymnasiums(spec.entry_point)
+        # Its other environments are older versions, have discrete actions, or convert older ones.
+        if find_known(env_id) is None and _package_of(spec.entry_point) not in _GYMNASIUMS
     ]
 
 
-def _is_gymnasiums(entry_point: Any) -> bool:
-    # Its other environments are older versions, have discrete actions, or convert older ones.
-    module = entry_point if isinstance(entry_point, str) else entry_point.__module__
-    return module.split(".")[0] in ("gymnasium", "shimmy")
+def _package_of(entry_point: Any) -> str:
+    """Return the outermost package of what makes a registered environment."""
+    module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
+    package: str = module.partition(":")[0].partition(".")[0]
+    return package
 
 
 def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:

@@ -1,6 +1,7 @@
 """Steps several environments one after the other, in the calling thread."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from td3core.arrays import Floats
 from td3core.envs.episode import Episode, EpisodeStart
 from td3core.envs.info import EnvInfo
+from td3core.system.isolation import Isolation
 
 
 class StepArrays(NamedTuple):
@@ -65,9 +67,13 @@ class Stepper:
         self._info, self._seed, self._num_envs, self._first = info, seed, num_envs, first
         self.arrays = arrays
         self._episodes: list[Episode | None] = [None] * len(arrays.reward)
+        self._isolation = Isolation()
 
     def begin(self, starts: Sequence[EpisodeStart]) -> None:
         """Begin episodes, each in a fresh environment, and write their observations."""
+        self._isolation.call(partial(self._begin, starts))
+
+    def _begin(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
             row = start.slot - self._first
             before = self._episodes[row]
@@ -81,6 +87,9 @@ class Stepper:
 
     def step(self) -> None:
         """Take the actions in ``arrays``, and write the results there."""
+        self._isolation.step(self._step)
+
+    def _step(self) -> None:
         arrays = self.arrays
         for row, episode in enumerate(self._episodes):
             assert episode is not None

@@ -12,13 +12,19 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import PurePath
 from typing import Any
 
 from td3core.config.consent import Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
+from td3core.envs import trust_store
 from td3core.envs.catalogue import PYBULLET
 from td3core.errors import RequestError
-from td3core.system.import_path import current_folder, search_current_folder_last
+from td3core.system.import_path import (
+    current_folder,
+    search_current_folder_last,
+    search_last,
+)
 
 _KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
 """Packages of environments that need no consent where Gymnasium itself is installed."""
@@ -68,7 +74,8 @@ def require_consent(choice: EnvChoice) -> None:
     """
     main = named_module(choice.env_id)
     if main is not None and locate(main) is None:
-        raise ModuleNotFoundError(f"No module named {main!r}", name=main)
+        where = f"{current_folder() or 'the current folder'} or among what is installed"
+        raise ModuleNotFoundError(f"No module named {main!r} in {where}", name=main)
     for module in unconsented(choice):
         raise UntrustedCodeError(choice.env_id, module)
 
@@ -99,10 +106,16 @@ def named_module(env_id: str) -> str | None:
 
 
 def prepare_import(env_id: str) -> None:
-    """Search the current folder too, after all others, if the module can only be found there."""
+    """Search the current folder too, after all others, if the module can only be found there.
+
+    A module that is not there either is looked for where the user has allowed it.
+    """
     name = named_module(env_id)
-    if name is not None and _find(name, with_current_folder=False) is None:
+    if name is not None and _find(name, with_user_folders=False) is None:
         search_current_folder_last()
+        if _find(name, with_user_folders=False) is None:
+            for folder in _allowed_folders(name.partition(".")[0]):
+                search_last(folder)
 
 
 def locate(name: str) -> LocatedModule | None:
@@ -110,7 +123,7 @@ def locate(name: str) -> LocatedModule | None:
 
     Neither the module nor its parent packages are imported.
     """
-    spec = _find(name, with_current_folder=True)
+    spec = _find(name, with_user_folders=True)
     if spec is None:
         return None
     if spec.has_location and spec.origin:
@@ -120,18 +133,33 @@ def locate(name: str) -> LocatedModule | None:
     return LocatedModule(name, os.path.realpath(folders[0]) if folders else str(spec.origin))
 
 
+def folders_of(choice: EnvChoice) -> list[str]:
+    """Return the folders of the modules that a choice names.
+
+    That is of the outermost package, and the folder around it: other modules may lie there.
+    """
+    folders = []
+    for name in dict.fromkeys(each.partition(".")[0] for each in modules_named(choice)):
+        spec = _find(name, with_user_folders=True)
+        if spec is not None:
+            packages = _search_locations(spec) or []
+            places = packages or ([spec.origin] if spec.has_location and spec.origin else [])
+            folders += packages + [os.path.dirname(place) for place in places]  # noqa: PTH120
+    return [os.path.abspath(folder) for folder in folders]  # noqa: PTH100
+
+
 def modules_named(choice: EnvChoice) -> Iterator[str]:
     """Yield the modules that the name and the arguments of an environment contain."""
     main = named_module(choice.env_id)
     if main is not None:
         yield main
-    for text in _texts(choice.kwargs):
+    for text in texts_of(choice.kwargs):
         match = _NAMES_CODE.match(text)
         if match is not None:
             yield match[1]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_of(value: Any) -> Iterator[str]:
     """Yield every string in the arguments, at any depth."""
     remaining = [value]
     while remaining:
@@ -160,7 +188,7 @@ def _is_known(module: LocatedModule) -> bool:
     return False
 
 
-def _find(name: str, *, with_current_folder: bool) -> ModuleSpec | None:
+def _find(name: str, *, with_user_folders: bool) -> ModuleSpec | None:
     """Find a module as ``import`` would, but without importing its parents."""
     parts = name.split(".")
     if not all(part.isidentifier() for part in parts):
@@ -172,15 +200,33 @@ def _find(name: str, *, with_current_folder: bool) -> ModuleSpec | None:
         spec = _imported(current)
         if spec is None:
             spec = _find_in(current, path)
-            if spec is None and depth == 1 and with_current_folder:
+            if spec is None and depth == 1 and with_user_folders:
                 folder = current_folder()
                 spec = PathFinder.find_spec(current, [folder]) if folder else None
+                spec = spec or PathFinder.find_spec(current, _allowed_folders(current))
         if spec is None:
             return None
         path = _search_locations(spec)
         if path is None and depth < len(parts):
             return None
     return spec
+
+
+def _allowed_folders(name: str) -> list[str]:
+    """Return the folder in which the user has allowed a module, or a package; none if in several.
+
+    So that an agent can be used wherever the user is.
+    """
+    found = set()
+    for module, folder in trust_store.remembered().allowed:
+        parts = module.split(".")
+        # Of a module, and of a package.
+        above = [PurePath(folder), *PurePath(folder).parents][len(parts) - 1 : len(parts) + 1]
+        for root in map(str, above) if parts[0] == name else ():
+            spec = PathFinder.find_spec(name, [root])
+            if spec is not None and spec.has_location:
+                found.add(root)
+    return [*found] if len(found) == 1 else []
 
 
 def _imported(name: str) -> ModuleSpec | None:

@@ -1,4 +1,7 @@
-"""Remembers the code that the user has allowed, in a small file of the user's own."""
+"""Remembers the code that the user has allowed, in a small file of the user's own.
+
+Where that file cannot be written, an answer still holds for the processes that one starts.
+"""
 
 import json
 import os
@@ -14,6 +17,7 @@ from td3core.system.regular_files import read_text
 
 _VARIABLE = "TD3_STUDIO_TRUST"
 _KEY = "trusted"
+_HANDED_ON = "TD3_STUDIO_CONSENT"
 
 
 def trust_file() -> Path:
@@ -25,12 +29,16 @@ def trust_file() -> Path:
 
 
 def remembered() -> Consent:
-    """Return what the user has allowed for good; nothing if the file is missing or damaged."""
-    try:
-        found = json.loads(read_text(trust_file()))
-        return Consent(frozenset(_entry(each) for each in found[_KEY]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return NO_CONSENT
+    """Return what the user has allowed for good, or the process that has started this one.
+
+    Nothing is allowed by a file that is missing or damaged.
+    """
+    return _on_file() | _parsed(os.environ.get(_HANDED_ON, ""))
+
+
+def handed_on(consent: Consent) -> dict[str, str]:
+    """Return the environment variables by which a child process remembers a consent."""
+    return {_HANDED_ON: _written(consent)} if consent.allowed else {}
 
 
 def remember(*modules: LocatedModule) -> None:
@@ -39,7 +47,7 @@ def remember(*modules: LocatedModule) -> None:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = remembered()
+    before = _on_file()
     after = before.adding(modules)
     if after != before:
         _write(after)
@@ -51,11 +59,30 @@ def forget(name: str) -> bool:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = remembered()
+    before = _on_file()
     after = Consent(frozenset(each for each in before.allowed if each[0] != name))
     if after != before:
         _write(after)
     return after != before
+
+
+def _on_file() -> Consent:
+    try:
+        return _parsed(read_text(trust_file()))
+    except (OSError, ValueError):
+        return NO_CONSENT
+
+
+def _parsed(text: str) -> Consent:
+    try:
+        return Consent(frozenset(_entry(each) for each in json.loads(text)[_KEY]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return NO_CONSENT
+
+
+def _written(consent: Consent) -> str:
+    entries = [{"module": name, "folder": folder} for name, folder in sorted(consent.allowed)]
+    return json.dumps({_KEY: entries}, indent=1)
 
 
 def _entry(entry: Any) -> tuple[str, str]:
@@ -67,10 +94,9 @@ def _entry(entry: Any) -> tuple[str, str]:
 
 def _write(consent: Consent) -> None:
     path = trust_file()
-    entries = [{"module": name, "folder": folder} for name, folder in sorted(consent.allowed)]
     try:
         make_folder(path.parent)
-        write_atomically(path, json.dumps({_KEY: entries}, indent=1).encode())
+        write_atomically(path, _written(consent).encode())
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise RequestError(

@@ -11,6 +11,7 @@ from td3core.config.consent import NO_CONSENT, Consent
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
 from td3core.runs.journal import Change
+from td3core.system.numerics import AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,11 @@ class NewRun:
     group: str = ""
     consent: Consent = NO_CONSENT
 
+    @property
+    def numerics(self) -> str:
+        """The class it needs."""
+        return self.config.numerics
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
@@ -32,6 +38,8 @@ class ResumedRun:
     run: Path
     steps: int | None = None
     consent: Consent = NO_CONSENT
+    numerics: str = AUTO
+    """The class it needs; ``auto`` for that of this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,8 @@ class Branch:
     values: Mapping[str, Any]
     runs_dir: Path
     consent: Consent = NO_CONSENT
+    numerics: str = AUTO
+    """The class it needs; ``auto`` for that of this process."""
 
 
 Job = NewRun | ResumedRun | Branch

@@ -1,5 +1,6 @@
 """One run in a process of its own: this end of it."""
 
+import logging
 from collections import deque
 from collections.abc import Callable
 
@@ -8,9 +9,13 @@ from td3core.errors import Message, quoted
 from td3core.experiments.jobs import Job
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.system.message_process import MessageProcess
+from td3core.system.numerics import environment_of
+
+log = logging.getLogger(__name__)
 
 _CHILD = "td3core.experiments.run_child"
 _LAST_LINES = 40
+_KILLED_S = 10.0
 
 
 def _ignore(_: str) -> None:
@@ -41,7 +46,12 @@ class RunProcess:
         self._revision = 0
         self.stopping = False
         self._process = MessageProcess(
-            _CHILD, self._on_event, self._on_end, self._on_log, own_session=True
+            _CHILD,
+            self._on_event,
+            self._on_end,
+            self._on_log,
+            own_session=True,
+            environment=environment_of(job.numerics),
         )
         self._process.send(job)
 
@@ -85,15 +95,17 @@ class RunProcess:
         """Wait until the process has ended and its last event was reported; return whether so."""
         return self._process.join(timeout_s)
 
-    def join(self, timeout_s: float | None = None) -> None:
+    def join(self, timeout_s: float) -> None:
         """Wait until the process has ended and its last event was reported.
 
         It is killed if it has not ended after ``timeout_s``: its run is saved by then, and a thread
-        of an environment may keep the process alive.
+        of an environment may keep the process alive. One that waits for a disk that does not answer
+        cannot even be killed, and is left.
         """
         if not self._process.join(timeout_s):
             self._process.kill()
-            self._process.join()
+            if not self._process.join(_KILLED_S):
+                log.warning("process %d could not be ended", self.pid)
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, Started):

@@ -11,6 +11,9 @@ import numpy as np
 from td3core.arrays import Floats
 from td3core.inference.normaliser import Normaliser
 
+_ZERO: Floats = np.zeros((), np.float32)
+"""An array: from a Python number, every call would make one."""
+
 
 class Policy:
     """A deterministic actor: hidden layers with ``relu`` or ``tanh``, then a tanh output."""
@@ -40,12 +43,9 @@ class Policy:
         """
         x = obs if self._normaliser is None else self._normaliser(obs)
         for weight, bias in self._hidden:
-            x = x @ weight.T
-            x += bias
-            x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
-        weight, bias = self._output
-        x = x @ weight.T
-        x += bias
+            x = _affine(weight, bias, x)
+            x = np.maximum(x, _ZERO, out=x) if self._relu else np.tanh(x, out=x)
+        x = _affine(*self._output, x)
         return np.tanh(x, out=x)
 
     @classmethod
@@ -59,3 +59,11 @@ class Policy:
         count = sum(1 for name in tensors if name.startswith("actor.") and name.endswith(".weight"))
         layers = [(tensors[f"actor.{i}.weight"], tensors[f"actor.{i}.bias"]) for i in range(count)]
         return cls(layers, activation, normaliser)
+
+
+def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:
+    """Return ``weight`` (out, in) times ``x`` (..., in), plus ``bias`` (out,)."""
+    # For a vector, the same product as the other one, called in half the time.
+    y: Floats = weight.dot(x) if x.ndim == 1 else x @ weight.T
+    y += bias
+    return y

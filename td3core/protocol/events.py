@@ -27,6 +27,13 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preparing:
+    """What a run needs before it can start takes a while; ``message`` is a plain sentence."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
     """The run directory exists and the first step is about to be taken."""
 
@@ -186,6 +193,8 @@ class Failed:
     """True if the request was wrong and nothing was started."""
     diverged: bool = False
     """True if a number became NaN or infinite: ``message`` names it; the weights were not saved."""
+    cancelled: bool = False
+    """True if a stop was requested before anything was started: nothing is wrong."""
 
     @property
     def env_steps(self) -> int:
@@ -216,5 +225,15 @@ class Interrupted:
 
 
 Event = (
-    Started | Progress | Evaluated | Saved | Tuned | Noted | Warned | Ended | Failed | Interrupted
+    Preparing
+    | Started
+    | Progress
+    | Evaluated
+    | Saved
+    | Tuned
+    | Noted
+    | Warned
+    | Ended
+    | Failed
+    | Interrupted
 )

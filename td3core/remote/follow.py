@@ -17,9 +17,10 @@ from td3core.protocol.events import Event, Phase
 from td3core.remote.liveness import Liveness
 from td3core.remote.rows import GrowingJournal, GrowingTables, NewRows
 from td3core.remote.status import Answer, Notice, Status
-from td3core.runs import lock
+from td3core.runs import journal, lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.disk_usage import used_bytes
+from td3core.runs.journal import Entry
 from td3core.runs.metadata import RunStatus
 from td3core.system.regular_files import exists, glob
 
@@ -142,8 +143,7 @@ class RunFollower:
         if status is not None and status.env_steps >= status.began_at:
             steps.append(status.env_steps)
         self._env_steps = max(steps)
-        due = self._env_steps if status is not None and alive else math.inf
-        yield from self._new_entries(due)
+        yield from self._new_entries(everything=status is None or not alive)
         yield from rows.evaluations
         self._checkpoints.note(rows.evaluations)
         if len(rows.training):
@@ -156,11 +156,11 @@ class RunFollower:
             yield self._progress(rows, alive=alive)
         yield from self._checkpoints.new()
 
-    def _new_entries(self, env_steps: float) -> Iterator[Event]:
-        entries = self._journal.read(env_steps)
+    def _new_entries(self, *, everything: bool) -> Iterator[Event]:
+        entries = self._journal.read(self._env_steps, everything=everything)
         revision, updates = (self._status.revision if self._status else 0), self._updates
         # One request may have changed several settings.
-        for (step, _, at), group in itertools.groupby(entries, _same_request):
+        for (step, _, at, scheduled), group in itertools.groupby(entries, _same_request):
             together = list(group)
             if "event" in together[0]:
                 for entry in together:
@@ -175,6 +175,7 @@ class RunFollower:
                     tunables=self._tunables,
                     changes=changes,
                     time=at,
+                    scheduled=scheduled,
                 )
 
     def _apply(self, entry: dict[str, Any]) -> tuple[str, Any, Any] | None:
@@ -244,8 +245,9 @@ class RunFollower:
         return ended
 
 
-def _same_request(entry: dict[str, Any]) -> tuple[int, bool, str]:
-    return entry["step"], "field" in entry, str(entry.get("time", ""))[:40]
+def _same_request(entry: Entry) -> tuple[int, bool, str, bool]:
+    at = str(entry.get("time", ""))[:40]
+    return entry["step"], "field" in entry, at, journal.is_scheduled(entry)
 
 
 class _Checkpoints:

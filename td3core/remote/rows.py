@@ -186,8 +186,12 @@ class GrowingJournal:
         """The live changes handed out so far."""
         return [entry for entry in self._taken if "field" in entry]
 
-    def read(self, env_steps: float) -> list[dict[str, Any]]:
-        """Return the new entries up to a step, by step."""
+    def read(self, reached: int, *, everything: bool = False) -> list[dict[str, Any]]:
+        """Return the new entries up to the step reached, by step.
+
+        ``everything``: also later ones, but for changes that the run was started with and that are
+        still to come. The rows of a run may end before its journal does.
+        """
         piece = self._tail.read()
         found = [entry for entry in map(journal.parse, piece.lines) if entry is not None]
         if piece.rewritten:
@@ -195,8 +199,11 @@ class GrowingJournal:
             self._waiting = [entry for entry in found if entry not in self._taken]
         else:
             self._waiting += found
-        due = [entry for entry in self._waiting if entry["step"] <= env_steps]
-        due.sort(key=lambda entry: entry["step"])
-        self._waiting = [entry for entry in self._waiting if entry["step"] > env_steps]
+        due: list[dict[str, Any]] = []
+        waiting: list[dict[str, Any]] = []
+        for entry in sorted(self._waiting, key=lambda entry: entry["step"]):
+            at_end = everything and not journal.is_scheduled(entry)
+            (due if at_end or entry["step"] <= reached else waiting).append(entry)
+        self._waiting = waiting
         self._taken += due
         return due

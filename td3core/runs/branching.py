@@ -8,8 +8,10 @@ from typing import Any
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError
+from td3core.runs import journal
+from td3core.runs.journal import Change
 from td3core.runs.metadata import Parent
-from td3core.runs.resumption import ResumePoint, differing, load_complete
+from td3core.runs.resumption import ResumePoint, differing, load_complete, pending_entries
 
 
 def branch_settings(
@@ -44,18 +46,26 @@ def branch_settings(
 
 def prepare_branch(
     path: Path, values: Mapping[str, Any]
-) -> tuple[ResumePoint, RunConfig, Tunables]:
+) -> tuple[ResumePoint, RunConfig, Tunables, list[Change]]:
     """Return a checkpoint to branch from, and its settings after the changes in ``values``.
+
+    Also the live changes that its run was started with and that are still to come, but for those
+    of settings in ``values``. What the user changed there later is not repeated.
 
     Raises:
         RequestError: the file will not do, or a setting cannot change or is out of range.
     """
     saved = load_complete(path)
     config, tunables = branch_settings(path, saved.header, values)
+    pending = pending_entries(journal.read(_run_of(path) / "journal.jsonl"), saved)
+    to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
+    # The changes made at this step are in the parent's journal, not in that of the branch.
+    counters = replace(saved.header.counters, changes=0)
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
-        counters = replace(saved.header.counters, exploration_noise=tunables.exploration_noise)
-        saved = replace(saved, header=replace(saved.header, counters=counters))
-    return ResumePoint(path=path, saved=saved, origin="branch"), config, tunables
+        counters = replace(counters, exploration_noise=tunables.exploration_noise)
+    saved = replace(saved, header=replace(saved.header, counters=counters))
+    point = ResumePoint(path=path, saved=saved, origin="branch")
+    return point, config, tunables, journal.changes_of(to_come)
 
 
 def parent_of(point: ResumePoint) -> Parent:
@@ -69,4 +79,9 @@ def parent_of(point: ResumePoint) -> Parent:
 
 def buffer_file_of(path: Path) -> Path:
     """Return where the replay buffer of a checkpoint's run lies, if it was kept."""
-    return path.resolve().parent.parent / "replay.f32"
+    return _run_of(path) / "replay.f32"
+
+
+def _run_of(path: Path) -> Path:
+    """Return the folder of a checkpoint's run, if it lies in one."""
+    return path.resolve().parent.parent

@@ -1,7 +1,6 @@
 """The run directory: what a run keeps on disk."""
 
 import contextlib
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs import journal, metadata
+from td3core.runs.journal import Entry
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.new_run import describe, new_folder
 from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
@@ -54,6 +54,11 @@ def step_checkpoint(run: Path, env_steps: int) -> Path:
     return run / "checkpoints" / f"step_{env_steps:09d}{SUFFIX}"
 
 
+def run_of(checkpoint: Path) -> Path | None:
+    """Return the run that a checkpoint belongs to; None for a file on its own."""
+    return checkpoint.parent.parent if checkpoint.parent.name == "checkpoints" else None
+
+
 class RunDirectory:
     """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
 
@@ -80,7 +85,7 @@ class RunDirectory:
         self._journal = GrowingFile(self.journal_file)
         self._description = b""
         """What ``run.toml`` holds, once it is written here."""
-        self._entries: list[dict[str, Any]] = []
+        self._entries: list[Entry] = []
         """The journal since the run was opened for writing."""
         self.rewritten: Callable[[], None] = lambda: None
         """Called when :meth:`rewrite_if_lost` has made a new folder."""
@@ -93,10 +98,12 @@ class RunDirectory:
         tunables: Tunables,
         parent: Parent | None = None,
         group: str = "",
+        schedule: Sequence[Entry] = (),
         claim: Callable[["RunDirectory"], None] = lambda _: None,
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
+        ``schedule`` are the first lines of its journal: the live changes still to come.
         ``claim`` is called before the run can be found by others: to lock it.
 
         Raises:
@@ -109,6 +116,9 @@ class RunDirectory:
             )
             run.checkpoints.mkdir()
             claim(run)
+            if schedule:
+                run._entries = list(schedule)
+                write_atomically(run.journal_file, journal.text_of(schedule).encode())
             description = describe(config, tunables, created)
             if parent is not None:
                 description["parent"] = asdict(parent)
@@ -157,10 +167,15 @@ class RunDirectory:
         """What the user did to the run, one entry per line (see :mod:`td3core.runs.journal`)."""
         return self.path / "journal.jsonl"
 
-    def note(self, entry: dict[str, Any]) -> None:
+    def note(self, entry: Entry) -> None:
         """Append one line to the journal."""
         self._entries.append(entry)
-        self._journal.append(json.dumps(entry) + "\n")
+        self._journal.append(journal.text_of([entry]))
+
+    def strike_out(self, struck: Callable[[Entry], bool]) -> None:
+        """Drop lines of the journal (see :func:`td3core.runs.journal.strike_out`)."""
+        self._entries = [entry for entry in self._entries if not struck(entry)]
+        journal.strike_out(self.journal_file, struck)
 
     def _describe(self, description: dict[str, Any]) -> None:
         self._description = tomli_w.dumps(description).encode()
@@ -170,11 +185,11 @@ class RunDirectory:
     def _description_file(self) -> Path:
         return self.path / "run.toml"
 
-    def rewrite_if_lost(self, env_steps: int) -> bool:
+    def rewrite_if_lost(self) -> bool:
         """Begin the folder again if it was deleted or moved; return whether that was necessary.
 
-        Afterwards it has ``run.toml`` and the journal up to this step. Tables and the replay
-        buffer's file begin again by themselves.
+        Afterwards it has ``run.toml`` and the journal, the changes still to come included. Tables
+        and the replay buffer's file begin again by themselves.
 
         Raises:
             OSError: the folder cannot be written.
@@ -182,9 +197,8 @@ class RunDirectory:
         if not self._description or self._description_file.exists():
             return False
         make_folder(self.checkpoints)
-        lines = (json.dumps(each) + "\n" for each in self._entries if each["step"] <= env_steps)
         if not self.journal_file.exists():
-            write_atomically(self.journal_file, "".join(lines).encode())
+            write_atomically(self.journal_file, journal.text_of(self._entries).encode())
         # Last: as long as it is missing, this is tried again.
         write_atomically(self._description_file, self._description)
         self.rewritten()
@@ -278,13 +292,15 @@ class RunDirectory:
         """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
 
         Raises:
-            OSError: one is a symbolic link, a device or the like.
+            OSError: one is a link, a device or the like.
         """
         require_own(self.checkpoints, folder=True)
         tables = (self.path / f"{name}.csv" for name in TABLES)
-        others = (self.path / "run.toml", self.path / "replay.f32", self.last, self.best)
-        for path in (self.journal_file, *tables, *others):
+        for path in (self.journal_file, *tables, self.path / "replay.f32"):
             require_own(path)
+        # Checkpoints have several names on purpose (see :func:`td3core.system.files.alias`).
+        for path in (self.path / "run.toml", self.last, self.best):
+            require_own(path, replaced=True)
 
     def _sweep(self, env_steps: int) -> None:
         """Delete what a killed process was writing, and agents of later steps: they are dropped."""
@@ -313,7 +329,7 @@ class RunDirectory:
         """Return the name and note that the user gave the run."""
         return metadata.read_label(self.path)
 
-    def journal(self) -> list[dict[str, Any]]:
+    def journal(self) -> list[Entry]:
         """Return the lines of the journal; those that are torn or damaged are left out."""
         return journal.read(self.journal_file)
 

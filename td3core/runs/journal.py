@@ -4,13 +4,16 @@ One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` 
 anything else has ``step``, ``event`` (``pause``, ``save``, ``resume``, ``branch``) and ``time``. A
 change at step k takes effect before step k + 1. A run is its settings and its journal: applied
 again at the same steps, the changes make the same run.
+
+The changes that a run is started with are there from its beginning, before it takes a step. They
+have no ``time`` but an ``origin``: ``schedule``.
 """
 
 import errno
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,13 @@ from td3core.errors import RequestError
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import open_regular, read_bytes, read_text
 
+Entry = dict[str, Any]
+"""A line of a journal."""
+
 MOST_BYTES = 64 * 2**20
 """No user makes a longer journal."""
+
+_SCHEDULE = "schedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class Change:
     new: Any
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[Entry]:
     """Return the lines of a journal; none if there is no file. Damaged lines are left out."""
     try:
         return _entries(path)
@@ -53,7 +61,7 @@ def require_readable(path: Path) -> None:
             raise OSError(errno.EFBIG, f"{path.name} is larger than {MOST_BYTES // 2**20} MiB")
 
 
-def _entries(path: Path) -> list[dict[str, Any]]:
+def _entries(path: Path) -> list[Entry]:
     require_readable(path)
     text = read_text(path, MOST_BYTES, "replace") if path.exists() else ""
     # Parsing takes long for what cannot be an entry.
@@ -61,10 +69,37 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry is not None]
 
 
-def changes_of(entries: Iterable[dict[str, Any]]) -> list[Change]:
+def changes_of(entries: Iterable[Entry]) -> list[Change]:
     """Return the live changes among the lines of a journal, by step."""
     found = [Change(e["step"], e["field"], e["new"]) for e in entries if "field" in e]
     return sorted(found, key=lambda change: change.env_steps)
+
+
+def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> list[Entry]:
+    """Return the lines with which a run begins whose live changes are known beforehand.
+
+    ``tunables`` are its first ones. Its ``num_envs`` environments are stepped together, and a
+    change is recorded at the step at which it takes effect.
+    """
+    entries: list[Entry] = []
+    for change in sorted(changes, key=lambda change: change.env_steps):
+        step = -(-change.env_steps // num_envs) * num_envs
+        old, tunables = tunables, replace(tunables, **{change.name: change.new})
+        before, after = (getattr(each, change.name) for each in (old, tunables))
+        if before != after:
+            entry = {"step": step, "field": change.name, "old": before, "new": after}
+            entries.append(entry | {"origin": _SCHEDULE})
+    return entries
+
+
+def is_scheduled(entry: Entry) -> bool:
+    """Return whether a run was started with this change; it may be still to come."""
+    return entry.get("origin") == _SCHEDULE
+
+
+def text_of(entries: Iterable[Entry]) -> str:
+    """Return the lines of a journal."""
+    return "".join(json.dumps(entry) + "\n" for entry in entries)
 
 
 def mend(path: Path) -> None:
@@ -79,18 +114,17 @@ def mend(path: Path) -> None:
         write_atomically(path, data[: data.rfind(b"\n") + 1])
 
 
-def forget(path: Path, names: Iterable[str], env_steps: int) -> None:
-    """Strike out the changes of these settings after a step: they will not take place.
+def strike_out(path: Path, struck: Callable[[Entry], bool]) -> None:
+    """Drop the lines that ``struck`` accepts: what they say will not take place.
 
     Raises:
         OSError: the file cannot be read or written; it is as it was.
     """
-    struck = set(names)
-    kept = [e for e in _entries(path) if e.get("field") not in struck or e["step"] <= env_steps]
-    write_atomically(path, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
+    kept = [entry for entry in _entries(path) if not struck(entry)]
+    write_atomically(path, text_of(kept).encode())
 
 
-def parse(line: str) -> dict[str, Any] | None:
+def parse(line: str) -> Entry | None:
     """Return the entry of a line, ``None`` if no run wrote it."""
     try:
         entry = json.loads(line)

@@ -12,7 +12,14 @@ import platformdirs
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.algorithm import algorithm_of
+from td3core.system import processor
+from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder
+
+_PACKAGES = (
+    *("td3-studio", "torch", "gymnasium", "numpy", "scipy", "numba", "llvmlite"),
+    *("mujoco", "box2d", "pygame-ce"),
+)
 
 
 def default_runs_dir() -> Path:
@@ -31,7 +38,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
-    for package in ("td3-studio", "torch", "gymnasium", "numpy", "mujoco", "box2d", "pygame-ce"):
+    for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -43,8 +50,8 @@ def machine() -> dict[str, Any]:
     """Return what identifies this kind of machine; its speed depends on it."""
     return {
         "system": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count() or 1,
+        "processor": processor.name(),
+        "cores": usable_cores(),
     }
 
 

@@ -1,6 +1,6 @@
 """Which checkpoint a run resumes from, and what it needs for that."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,11 +8,13 @@ from td3core import checkpoint
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.resumable import require_resumable
 from td3core.config import RunConfig
+from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.info import EnvInfo
 from td3core.errors import Message, RequestError, brief
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, Entry
+from td3core.system import numerics
 
 FIXED_BY_CHECKPOINT = (
     *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
@@ -135,14 +137,64 @@ def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunD
     return run.with_config(config)
 
 
+KERNELS_ASSUMED = "The kernels of this run were not recorded; assumed {name}."
+"""Said of a run of a version that did not record them; no sign that it differs."""
+
+_ENGINE_OF_PRODUCTS = {"numba": COMPILED, "MKL": TORCH, "oneDNN": TORCH}
+_CLASS_OF_INSTRUCTIONS = {"AVX512": numerics.AVX512, "AVX2": numerics.AVX2}
+
+
+def with_recorded_numerics(
+    config: RunConfig, recorded: Mapping[str, str]
+) -> tuple[RunConfig, list[Message]]:
+    """Return a run's settings with the engine and class it was trained with, and what to say.
+
+    ``recorded`` is the record in its checkpoint. Versions before they were settings left only the
+    name of the product, and the instructions that torch took; the kernels are assumed to be those
+    that such a processor takes by itself.
+    """
+    notices: list[Message] = []
+    if config.engine == numerics.AUTO and (used := recorded.get("products", "")):
+        config = replace(config, engine=_ENGINE_OF_PRODUCTS.get(used, numerics.AUTO))
+    if config.numerics == numerics.AUTO and recorded:
+        name = class_on_record(recorded)
+        config = replace(config, numerics=name)
+        if "class" not in recorded:
+            notices.append(Message(KERNELS_ASSUMED, name=name))
+    return config, notices
+
+
+def class_on_record(recorded: Mapping[str, str]) -> str:
+    """Return the numerics class that a checkpoint was made in, perhaps assumed."""
+    if recorded.get("class") in numerics.CLASSES:
+        return recorded["class"]
+    instructions = recorded.get("processor", "").rpartition(" ")[2]
+    return _CLASS_OF_INSTRUCTIONS.get(instructions, numerics.natural())
+
+
+def class_of_run(run: RunDirectory) -> str:
+    """Return the class that a run was trained in last; ``auto`` if that cannot be told."""
+    if run.config.numerics != numerics.AUTO:
+        return run.config.numerics
+    try:
+        recorded = checkpoint.read_header(run.last).numerics
+    except RequestError:
+        return numerics.AUTO
+    return class_on_record(recorded) if recorded else numerics.AUTO
+
+
 def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:
     """Return the live changes on record that a checkpoint does not contain yet."""
-    changes = journal.changes_of(run.journal())
-    if saved is None:
-        return changes
+    entries = run.journal()
+    return journal.changes_of(pending_entries(entries, saved) if saved else entries)
+
+
+def pending_entries(entries: Iterable[Entry], saved: Checkpoint) -> list[Entry]:
+    """Return the lines with the live changes that a checkpoint does not contain yet, by step."""
     counters = saved.header.counters
-    here = [change for change in changes if change.env_steps == counters.env_steps]
-    later = [change for change in changes if change.env_steps > counters.env_steps]
+    fields = sorted((e for e in entries if "field" in e), key=lambda entry: entry["step"])
+    here = [entry for entry in fields if entry["step"] == counters.env_steps]
+    later = [entry for entry in fields if entry["step"] > counters.env_steps]
     return here[counters.changes :] + later
 
 

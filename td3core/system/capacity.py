@@ -1,37 +1,119 @@
-"""How many cores and how much memory this process may use; containers may have less than shown."""
+"""How many cores and how much memory this process may use: a container may have less than shown.
 
+Everyone who needs to know asks here. Limits are those of the control groups that this process is
+in, of both versions; where there are none, it has what the machine has. Nothing is remembered: a
+limit may change while a program runs.
+"""
+
+import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
-_CGROUP = Path("/sys/fs/cgroup")
+_ROOT = Path("/")
 
 
-def usable_cores(cgroup: Path = _CGROUP) -> int:
+def usable_cores(root: Path = _ROOT) -> int:
     """Return the number of cores this process may use (at least 1)."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # Not on macOS or Windows.
-        cores = os.cpu_count() or 1
-    words = _words(cgroup / "cpu.max")
-    if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
-        cores = min(cores, round(int(words[0]) / int(words[1])))
+    cores = _allowed_cores()
+    for folder in _groups(root, "cpu"):
+        words = _words(folder / "cpu.max")
+        if not words:
+            words = [*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")]
+        # No number, or a negative one: no limit.
+        with contextlib.suppress(ValueError):
+            quota, period = map(int, words)
+            if quota > 0 and period > 0:
+                cores = min(cores, quota // period)
     return max(cores, 1)
 
 
-def free_memory(cgroup: Path = _CGROUP) -> int:
+def free_cores(root: Path = _ROOT) -> int:
+    """Return how many of the usable cores other programs leave free now, at least 1."""
+    usable = usable_cores(root)
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return usable
+    # The load is that of the whole machine.
+    idle = (os.cpu_count() or 1) - round(load)
+    return max(min(usable, idle), 1)
+
+
+def usable_memory(root: Path = _ROOT) -> int:
+    """Return the bytes of memory that this process could have at most."""
+    return min([_machine_memory()[0], *(limit for limit, _ in _memory_limits(root))])
+
+
+def free_memory(root: Path = _ROOT) -> int:
     """Return the bytes of memory that are still available to this process."""
-    free = int(psutil.virtual_memory().available)
-    limit, used = _words(cgroup / "memory.max"), _words(cgroup / "memory.current")
-    if limit and used and limit[0].isdigit() and used[0].isdigit():
-        free = min(free, max(int(limit[0]) - int(used[0]), 0))
-    return free
+    left = (max(limit - used, 0) for limit, used in _memory_limits(root))
+    return min([_machine_memory()[1], *left])
+
+
+def _allowed_cores() -> int:
+    if sys.version_info >= (3, 13):
+        return os.process_cpu_count() or 1
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # Not on macOS or Windows.
+        return os.cpu_count() or 1
+
+
+def _machine_memory() -> tuple[int, int]:
+    """Return the bytes that the machine has, and those that are available."""
+    # Late: settings ask for cores, and are imported everywhere.
+    import psutil
+
+    found = psutil.virtual_memory()
+    return int(found.total), int(found.available)
+
+
+def _memory_limits(root: Path) -> Iterator[tuple[int, int]]:
+    """Yield each limit of memory, and how much of it is in use for good."""
+    for folder in _groups(root, "memory"):
+        limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
+        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
+        with contextlib.suppress(ValueError, IndexError):
+            yield int(limit[0]), int(used[0]) - _reclaimable(folder)
+
+
+def _reclaimable(folder: Path) -> int:
+    """Return the bytes of files read or written lately, which count as used until needed."""
+    words = _words(folder / "memory.stat")
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    # Of the older version, with the groups within it.
+    value = found.get("total_inactive_file", found.get("inactive_file", ""))
+    return int(value) if value.isdigit() else 0
+
+
+def _groups(root: Path, controller: str) -> Iterator[Path]:
+    """Yield the folders of the control groups this process is in: every one of them limits it.
+
+    A container may not see the innermost, and sees its own limits in the outermost.
+    """
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and controller not in controllers.split(","):
+            continue
+        # One hierarchy for everything, or in the older version one for each controller.
+        folder = root / "sys/fs/cgroup" / (controller if controllers else "")
+        yield folder
+        for part in path.split("/"):
+            if part not in ("", "..") and "\0" not in part:
+                folder /= part
+                yield folder
 
 
 def _words(path: Path) -> list[str]:
-    """Return the words of a file of the control group; none where there are no control groups."""
+    return _text(path).split()
+
+
+def _text(path: Path) -> str:
+    """Return the content of a file; nothing if it cannot be read."""
     try:
-        return path.read_text().split()
+        return path.read_text()
     except (OSError, ValueError):
-        return []
+        return ""

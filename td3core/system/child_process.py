@@ -101,6 +101,20 @@ class ChildProcess:
         finally:
             theirs.close()
 
+    def ready(self, timeout_s: float) -> bool:
+        """Return whether a message arrives within ``timeout_s`` seconds, or the process is over."""
+        return self.pipe.poll(timeout_s) or self._process.exitcode is not None
+
+    def receive(self) -> Any:
+        """Return the next message of a process that is ready.
+
+        Raises:
+            EOFError: it has ended; a process that an environment has left may hold the pipe open.
+        """
+        if not self.pipe.poll():
+            raise EOFError
+        return self.pipe.recv()
+
     def exit_code(self) -> int | None:
         """Wait up to 2 s for the process to end; return its exit code, or None if it has not."""
         self._process.join(_JOIN_TIMEOUT_S)

@@ -5,12 +5,15 @@ its folder has been.
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import threading
 from pathlib import Path
 
-from td3core.system.regular_files import open_own, require_own
+from td3core.system.regular_files import open_own, open_regular, require_own
+
+_CHUNK = 2**20
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
@@ -61,15 +64,41 @@ def alias(path: Path, other: Path) -> None:
 
 
 def copy(path: Path, other: Path) -> None:
-    """Copy a file durably.
+    """Copy a file durably; what takes no room takes none in the copy.
 
     Raises:
         OSError: a file cannot be read or written.
     """
     require_own(other)
-    shutil.copyfile(path, other)
+    if hasattr(os, "SEEK_DATA"):
+        _copy_data(path, other)
+    else:
+        shutil.copyfile(path, other)
     _sync_file(other)
     sync_folder(other.parent)
+
+
+def _copy_data(path: Path, other: Path) -> None:
+    """Copy a file with its holes, such as those of a buffer with rows that were never written."""
+    with open_regular(path) as source, other.open("wb") as target:
+        end = os.fstat(source.fileno()).st_size
+        target.truncate(end)
+        place = 0
+        while place < end:
+            try:
+                place = os.lseek(source.fileno(), place, os.SEEK_DATA)
+            except OSError as problem:
+                if problem.errno == errno.ENXIO:
+                    break  # Nothing but a hole is left.
+                raise
+            stop = os.lseek(source.fileno(), place, os.SEEK_HOLE)
+            while place < stop:
+                data = os.pread(source.fileno(), min(stop - place, _CHUNK), place)
+                if not data:
+                    return  # It was cut meanwhile.
+                target.seek(place)
+                target.write(data)
+                place += len(data)
 
 
 def make_folder(path: Path) -> None:

@@ -21,7 +21,13 @@ def drop_current_folder() -> None:
 def search_current_folder_last() -> None:
     """Let modules that the user names be found in the current folder, after everything else."""
     folder = current_folder()
-    if folder is not None and folder not in sys.path and "" not in sys.path:
+    if folder is not None and "" not in sys.path:
+        search_last(folder)
+
+
+def search_last(folder: str) -> None:
+    """Let modules be found in a folder, after everything else."""
+    if folder not in sys.path:
         sys.path.append(folder)
 
 

@@ -7,23 +7,29 @@ parent if it chooses to.
 """
 
 import contextlib
+import logging
 import os
 import pickle
 import signal
 import struct
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 from td3core.system.child_process import python_command
 
+log = logging.getLogger(__name__)
+
 _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 20
 _LOG_S = 1.0
+_LAST_MESSAGES_S = 5.0
+"""How long what a process had sent may take to be passed on after its end. A process that an
+environment has left may hold the pipe open for ever."""
 
 
-def _ignore(_: str) -> None:
+def _ignore(_: object) -> None:
     pass
 
 
@@ -32,6 +38,8 @@ class MessageProcess:
 
     ``on_message`` gets what the child sends, ``on_log`` each line of its standard error, and
     ``on_end`` its exit code after the last message; all three are called in threads of this object.
+    Whatever happens there, ``on_end`` is called. If ``on_message`` raises, no further message is
+    read, and the child learns that its parent is gone.
 
     Raises:
         OSError: the system has no room for another process.
@@ -45,19 +53,33 @@ class MessageProcess:
         on_log: Callable[[str], None] = _ignore,
         *,
         own_session: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``own_session``: signals of the terminal do not reach it."""
+        """``own_session``: signals of the terminal do not reach it.
+
+        ``environment``: its variables, if they are not those of this process.
+        """
         command = python_command(f"from {module} import main\nmain()")
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603
-            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=own_session
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=own_session,
+            env=environment,
         )
         self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
-        reader = threading.Thread(target=self._read, name=f"read-{module}", daemon=True)
-        log = threading.Thread(target=self._read_log, name=f"log-{module}", daemon=True)
-        self._reader, self._log = reader, log
-        reader.start()
-        log.start()
+        self._reader, self._log_reader, self._waiter = (
+            threading.Thread(target=work, name=f"{name}-{module}", daemon=True)
+            for name, work in (
+                ("read", self._read),
+                ("log", self._read_log),
+                ("await", self._await_end),
+            )
+        )
+        for thread in (self._reader, self._log_reader, self._waiter):
+            thread.start()
 
     @property
     def pid(self) -> int:
@@ -76,24 +98,33 @@ class MessageProcess:
 
     def join(self, timeout_s: float | None = None) -> bool:
         """Wait for the process and the last call of ``on_end``; return whether both are over."""
-        self._reader.join(timeout_s)
-        if self._reader.is_alive():
+        self._waiter.join(timeout_s)
+        if self._waiter.is_alive():
             return False
         # Not for long: a process that an environment has left may hold standard error open.
-        self._log.join(_LOG_S)
+        self._log_reader.join(_LOG_S)
         return True
 
     def _read(self) -> None:
-        process = self._process
-        assert process.stdout is not None
-        assert process.stdin is not None
-        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-            while True:
-                self._on_message(_read(process.stdout.fileno()))
-        code = process.wait()
-        process.stdout.close()
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            for message in _messages(stdout.fileno()):
+                self._on_message(message)
+        except Exception:
+            log.exception("a message of process %d could not be handled", self.pid)
+        finally:
+            # The child is gone, or is to believe that its parent is.
+            stdout.close()
+            with contextlib.suppress(OSError):
+                stdin.close()
+
+    def _await_end(self) -> None:
+        code = self._process.wait()
+        self._reader.join(_LAST_MESSAGES_S)
+        # Nothing more comes after the end.
+        self._on_message = _ignore
         self._on_end(code)
 
     def _read_log(self) -> None:
@@ -101,7 +132,12 @@ class MessageProcess:
         assert stream is not None
         with stream:
             for line in stream:
-                self._on_log(line.decode(errors="replace").rstrip())
+                try:
+                    self._on_log(line.decode(errors="replace").rstrip())
+                except Exception:
+                    # Read on all the same: a full pipe would hold up the child.
+                    log.exception("a line of process %d could not be passed on", self.pid)
+                    self._on_log = _ignore
 
 
 class ParentLink:
@@ -133,9 +169,12 @@ class ParentLink:
 
         def work() -> None:
             try:
-                while True:
-                    on_message(self.receive())
-            except (EOFError, OSError):
+                for message in _messages(self._in):
+                    on_message(message)
+            except Exception:
+                # Deaf to its parent, it could not be ended any more.
+                log.exception("a message of the parent could not be handled")
+            finally:
                 on_parent_gone()
 
         threading.Thread(target=work, name="listen-to-parent", daemon=True).start()
@@ -160,6 +199,13 @@ def _write(stream: IO[bytes], message: object) -> None:
     data = pickle.dumps(message)
     stream.write(_LENGTH.pack(len(data)) + data)
     stream.flush()
+
+
+def _messages(descriptor: int) -> Iterator[Any]:
+    """Yield what the other end sends until it is closed."""
+    with contextlib.suppress(OSError, EOFError):
+        while True:
+            yield _read(descriptor)
 
 
 def _read(descriptor: int) -> Any:

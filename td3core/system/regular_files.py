@@ -46,7 +46,7 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
-    """Open a file for unbuffered writing, or create it; never through a symbolic link.
+    """Open a file for unbuffered writing, or create it; never through a link.
 
     Args:
         path: The file.
@@ -68,11 +68,13 @@ def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
     return file
 
 
-def require_own(path: Path, *, folder: bool = False) -> None:
+def require_own(path: Path, *, folder: bool = False, replaced: bool = False) -> None:
     """Refuse what leads out of its folder, or is not a regular file (or ``folder``).
 
+    A file that is always ``replaced`` as a whole, never written into, may have several names.
+
     Raises:
-        OSError: it is a symbolic link or something special; nothing there is fine.
+        OSError: it is a link, symbolic or hard, or something special; nothing there is fine.
     """
     try:
         about = path.lstat()
@@ -84,6 +86,8 @@ def require_own(path: Path, *, folder: bool = False) -> None:
         raise OSError(errno.ENOTDIR, f"{path.name} is not a folder", str(path))
     if not folder:
         _require_regular(path, about)
+        if about.st_nlink > 1 and not replaced:
+            raise OSError(errno.EMLINK, f"{path.name} is a hard link", str(path))
 
 
 def exists(path: Path) -> bool:

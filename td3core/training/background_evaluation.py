@@ -31,17 +31,14 @@ class EvaluationProcess(ChildProcess):
         """Queue a policy."""
         self.pipe.send(policy)
 
-    def ready(self, timeout_s: float) -> bool:
-        """Return whether a result arrives within ``timeout_s`` seconds."""
-        return self.pipe.poll(timeout_s)
-
     def receive(self) -> EvaluationResult:
-        """Return the result of the oldest policy sent.
+        """Return the result of the oldest policy sent, of a process that is ready.
 
         Raises:
             EvaluationProcessError: it failed.
+            EOFError: the process has ended.
         """
-        result = self.pipe.recv()
+        result = super().receive()
         if not isinstance(result, EvaluationResult):
             raise EvaluationProcessError(str(result))
         return result

@@ -174,6 +174,7 @@ class Checkpointer:
         except RequestError as problem:
             self._buffer.stored = 0
             return str(problem).rstrip(".")
+        self._buffer.unmarked = saved.header.counters.unmarked
         self._renew_at = self._buffer.stored + self._buffer.slack // 2
         self._safe = self._buffer.stored
         return ""

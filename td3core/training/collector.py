@@ -29,6 +29,10 @@ from td3core.randomness import (
 )
 from td3core.training.divergence import require_finite_actions
 
+_ONE: Floats = np.ones((), np.float32)
+_MINUS_ONE: Floats = np.full((), -1.0, np.float32)
+"""Arrays: from a Python number, every call would make one."""
+
 _LARGEST = float(np.finfo(np.float32).max)
 _LARGEST_DRAW = 1_000_000
 """Transitions drawn at once: 8 MB of row numbers."""
@@ -65,7 +69,9 @@ class Exploration:
             noise = np.array([self._noise(slot, tunables) for slot in self._slots])
             actions = self._policy(obs) + noise
         # np.clip takes twice as long for so few numbers.
-        clipped: Floats = np.minimum(np.maximum(actions, -1.0, out=actions), 1.0, out=actions)
+        clipped: Floats = np.minimum(
+            np.maximum(actions, _MINUS_ONE, out=actions), _ONE, out=actions
+        )
         return clipped
 
     def _noise(self, slot: EnvSlot, tunables: Tunables) -> Floats:
@@ -208,30 +214,30 @@ class Collector:
     def _store(self, obs: Floats, actions: Floats, after: StepArrays, env_steps: int) -> None:
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
-        shaped = self._shaped(rewards, env_steps)
+        shaped = [self._shaped(reward, env_steps) for reward in rewards]
         for i, slot in enumerate(self._envs.slots):
             slot.add(rewards[i], shaped[i], terminated=terminated[i])
             if self._normaliser is not None:
                 self._normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            self._buffer.add(obs[i], actions[i], shaped[i], next_obs[i], terminated[i])
+            step = (obs[i], actions[i], shaped[i], next_obs[i], terminated[i], truncated[i])
+            self._buffer.add(*step)
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
 
-    def _shaped(self, rewards: Sequence[float], env_steps: int) -> list[float]:
-        """Return the scaled and bounded rewards (n,) that the agent learns from."""
-        scale, floor = self._config.reward_scale, self._config.reward_floor
-        shaped = [max(scale * reward, floor) for reward in rewards]
-        for reward, value in zip(rewards, shaped, strict=True):
-            if not -_LARGEST <= value <= _LARGEST:
-                # Stored as infinity, it would pass for a fault of the networks.
-                raise RunError(
-                    "The environment returned a reward of {reward} at step {step}; with"
-                    " reward_scale {scale:g} that is beyond the range of float32.",
-                    reward=reward,
-                    step=env_steps,
-                    scale=scale,
-                )
+    def _shaped(self, reward: float, env_steps: int) -> float:
+        """Return the scaled and bounded reward that the agent learns from."""
+        scale = self._config.reward_scale
+        shaped = max(scale * reward, self._config.reward_floor)
+        if not -_LARGEST <= shaped <= _LARGEST:
+            # Stored as infinity, it would pass for a fault of the networks.
+            raise RunError(
+                "The environment returned a reward of {reward} at step {step}; with"
+                " reward_scale {scale:g} that is beyond the range of float32.",
+                reward=reward,
+                step=env_steps,
+                scale=scale,
+            )
         return shaped
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from td3core.algorithm.td3 import TD3
-from td3core.arrays import Arrays, Floats
-from td3core.errors import RunError
+from td3core.arrays import Arrays, Floats, all_finite
+from td3core.errors import Message, RunError
 
 
 class DivergedError(RunError):
@@ -15,19 +15,27 @@ class DivergedError(RunError):
 
     def __init__(self, quantity: str, value: object, env_steps: int) -> None:
         super().__init__(
-            "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
-            " is untouched; try a smaller learning rate.",
+            "Training diverged: {quantity} became {value} by step {step}. Try a smaller learning"
+            " rate.",
             quantity=quantity,
             value=value,
             step=env_steps,
         )
 
+    @property
+    def with_checkpoint(self) -> Message:
+        """The message for a run that has saved an agent."""
+        return Message(
+            "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
+            " is untouched; try a smaller learning rate.",
+            **self.message.values,
+        )
+
 
 def require_finite_actions(actions: Floats, env_steps: int) -> None:
     """Raise DivergedError unless all ``actions`` (n, act_dim) are finite."""
-    finite = np.isfinite(actions)
-    if not np.logical_and.reduce(finite, axis=None):
-        broken = actions[~finite.all(axis=1)][0]
+    if not all_finite(actions):
+        broken = actions[~np.isfinite(actions).all(axis=1)][0]
         raise DivergedError("the actor's action", broken, env_steps)
 
 

@@ -51,6 +51,30 @@ class EvaluationRecord:
             return self._mean_in_file, self._run.best
         return self._highest, None
 
+    def require_saved(self) -> None:
+        """Refuse to end with a best agent that is not on disk as ``best``.
+
+        Raises:
+            RunError: it could not be saved; the sentence says which one was, if any.
+        """
+        best = self._best
+        if best is None or self.best_is_saved:
+            return
+        held, path = self.best
+        other = Message("no other one was saved")
+        if path is not None:
+            # The figures that are reported are those of the agent that can be used.
+            other = Message("the best one saved returned {mean:.2f}", mean=held)
+        raise RunError(
+            "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
+            " step {step} and returned {mean:.2f}; {other}. Resume the run to try again.",
+            path=self._run.best,
+            reason=self._recorder.last_problem,
+            step=_step(best),
+            mean=_mean(best),
+            other=other,
+        )
+
     @property
     def best_is_saved(self) -> bool:
         """Whether the best agent, if there is one, is on disk as ``best``."""

@@ -3,12 +3,14 @@
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import EnvChoice, RunConfig
 from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
+from td3core.system.isolation import Isolation
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
 MAX_PENDING = 2
@@ -96,14 +98,16 @@ class Evaluator:
         self, agent: Checkpoint, keep_waiting: Callable[[], bool]
     ) -> EvaluationResult | None:
         config = self._config
+        work = partial(
+            evaluate,
+            agent.policy(),
+            self._choice,
+            episodes=config.eval_episodes,
+            seed=config.seed,
+            keep_going=keep_waiting,
+        )
         try:
-            return evaluate(
-                agent.policy(),
-                self._choice,
-                episodes=config.eval_episodes,
-                seed=config.seed,
-                keep_going=keep_waiting,
-            )
+            return Isolation().call(work)
         except RunError:
             raise
         except BaseException as problem:

@@ -9,7 +9,7 @@ an error becomes :class:`~td3core.protocol.events.Failed`.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,17 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from td3core.algorithm import engine, fingerprint
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
-from td3core.envs.make import check_env
+from td3core.envs.info import EnvInfo
+from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
     Message,
@@ -35,18 +38,22 @@ from td3core.errors import (
     traceback_of,
 )
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Warned
+from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
+    class_on_record,
     pending_changes,
     require_same_sizes,
     resume_point,
+    with_recorded_numerics,
     with_total_steps,
 )
+from td3core.system import numerics
+from td3core.system.isolation import Isolation
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report
@@ -61,14 +68,21 @@ class RunPlan:
 
     config: RunConfig
     tunables: Tunables
-    directory: Callable[[], RunDirectory]
-    """Opens or makes the folder. Called last: a refused request leaves no trace."""
+    directory: Callable[[RunConfig], RunDirectory]
+    """Opens or makes the folder of a run with these settings. Called last: a refused request leaves
+    no trace."""
+    may_take_torch: bool = False
+    """Where the update cannot be compiled after all, train with torch's."""
     point: ResumePoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
+    notices: tuple[Message, ...] = ()
+    """What to say of it that makes no difference."""
+    exact: bool = False
+    """Refuse it where it would differ from a run that was never interrupted."""
 
 
 def train(
@@ -85,6 +99,7 @@ def train(
     """Train one agent from scratch to its last step, or until a stop is requested.
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
+    They are in the new run's journal from its beginning.
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
@@ -93,15 +108,21 @@ def train(
     runs_dir = runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
-        def make() -> RunDirectory:
+        resolved = engine.resolve(config)
+        entries = scheduled(schedule, tunables, config.num_envs)
+
+        def make(config: RunConfig) -> RunDirectory:
             claim = partial(_lock, resources=resources)
-            return RunDirectory.create(runs_dir, config, tunables, group=group, claim=claim)
+            return RunDirectory.create(
+                runs_dir, config, tunables, group=group, schedule=entries, claim=claim
+            )
 
         return RunPlan(
-            config=config,
+            config=resolved,
+            may_take_torch=config.engine == numerics.AUTO,
             tunables=tunables,
             directory=make,
-            schedule=Schedule(schedule),
+            schedule=Schedule(changes_of(entries)),
             consent=consent,
         )
 
@@ -115,11 +136,13 @@ def resume(
     *,
     steps: int | None = None,
     consent: Consent = NO_CONSENT,
+    exact: bool = False,
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
     Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
-    length of the whole run.
+    length of the whole run. Where the run would not be the same bit for bit, it says so;
+    ``exact`` refuses it then.
     """
     run = run.absolute()
 
@@ -131,23 +154,30 @@ def resume(
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
         directory = with_total_steps(directory, reached, steps)
+        recorded = saved.header.numerics if saved else {}
+        config, notices = with_recorded_numerics(directory.config, recorded)
+        config = engine.resolve_again(config)
 
-        def reopen() -> RunDirectory:
+        def reopen(config: RunConfig) -> RunDirectory:
+            reopened = directory.with_config(config)
             # It is locked already; this is for a folder that has to be made again.
-            directory.rewritten = partial(_lock, directory, resources)
-            directory.prepare_resume(
+            reopened.rewritten = partial(_lock, reopened, resources)
+            reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
-            return directory
+            return reopened
 
         return RunPlan(
-            config=directory.config,
+            config=config,
+            may_take_torch=True,
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
             point=point,
-            schedule=Schedule(pending_changes(directory, saved), journaled=True),
+            schedule=Schedule(pending_changes(directory, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
             consent=consent,
+            notices=tuple(notices),
+            exact=exact,
         )
 
     return _conduct(plan, control, report)
@@ -164,21 +194,37 @@ def branch(
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
-    The checkpoint's run stays as it is.
+    The checkpoint's run stays as it is. The changes that it was started with and that were still to
+    come are made in the branch as well, but for those of settings in ``values``.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
-        point, config, tunables = prepare_branch(checkpoint, values)
+        point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        recorded = point.saved.header.numerics
+        config, notices = with_recorded_numerics(config, recorded)
+        if "numerics" in values or "engine" in values:
+            config = engine.resolve(config)
+        config = engine.resolve_again(config)
+        entries = scheduled(to_come, tunables, config.num_envs)
 
-        def make() -> RunDirectory:
+        def make(config: RunConfig) -> RunDirectory:
             claim = partial(_lock, resources=resources)
-            made = RunDirectory.create(runs_dir, config, tunables, parent_of(point), claim=claim)
+            made = RunDirectory.create(
+                runs_dir, config, tunables, parent_of(point), schedule=entries, claim=claim
+            )
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 
         return RunPlan(
-            config=config, tunables=tunables, directory=make, point=point, consent=consent
+            config=config,
+            may_take_torch=values.get("engine") != COMPILED,
+            tunables=tunables,
+            directory=make,
+            point=point,
+            schedule=Schedule(changes_of(entries)),
+            consent=consent,
+            notices=tuple(notices),
         )
 
     return _conduct(plan, control, report)
@@ -202,6 +248,9 @@ def _conduct(
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
+        except kernel_cache.StoppedError:
+            message = Message("Stopped before the first step.")
+            outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has not ended well.
             require_no_interrupt(problem)
@@ -219,22 +268,30 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
-    info = check_env(config.choice.with_consent(plan.consent))
-    for message in check_before_training(config, info):
+    # The window trains one run after the other; the user may have corrected the environment since.
+    forget_changed_code(config.choice)
+    isolation = Isolation()
+    info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
+    for message in isolation.call(partial(check_before_training, config, info)):
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
-    if config.device == "cpu":
-        # Before the limit below, which holds for the libraries that are loaded.
-        kernel_cache.load_or_compile()
+    # Before the limit below, which holds for the libraries that are loaded.
+    numerics.kernels()
+    if config.engine == COMPILED:
+        plan = _with_compiled_update(plan, control, report)
+        config = plan.config
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
-    directory = plan.directory()
     agent = TD3(config, plan.tunables, info.obs_dim, info.act_dim)
+    record, computed_with, deviations = _numerics(plan, agent, info)
+    for message in plan.notices:
+        report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
+    directory = plan.directory(config)
     trainer = Trainer(
         directory,
         agent,
@@ -245,11 +302,56 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
         envs,
         plan.schedule,
         repeated_steps=plan.repeated_steps,
+        numerics=record,
+        computed_with=computed_with,
     )
     resources.callback(trainer.close)
     if plan.point is not None:
-        trainer.resume_from(plan.point)
+        trainer.resume_from(plan.point, deviations)
     return trainer
+
+
+def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> RunPlan:
+    """Load the compiled update, and compile it before if need be.
+
+    Returns:
+        The plan, with torch's update where it cannot be compiled and may be.
+    """
+    try:
+        kernel_cache.provide(
+            lambda message: report(Preparing(message=message)), lambda: control.stopping
+        )
+    except kernel_cache.KernelError as problem:
+        if not plan.may_take_torch:
+            raise
+        template = "{reason} Torch computes the updates of this run, which is slower."
+        report(Warned(env_steps=0, message=Message(template, reason=problem.message)))
+        return replace(plan, config=replace(plan.config, engine=TORCH))
+    return plan
+
+
+def _numerics(
+    plan: RunPlan, agent: TD3, info: EnvInfo
+) -> tuple[dict[str, str], str, list[Message]]:
+    """Let the agent take its engine; return the record, the engine's name and what will differ.
+
+    Raises:
+        RequestError: something will, and the run is to be exact.
+    """
+    config, point = plan.config, plan.point
+    recorded: dict[str, str] = {}
+    if point is not None:
+        found = point.saved.header.numerics
+        recorded = fingerprint.with_names_of_today(found, class_on_record(found))
+    products = engine.take(agent, config, recorded.get("products", ""))
+    batch_size = plan.tunables.batch_size
+    record = fingerprint.record(config, info, products, batch_size, recorded)
+    deviations = fingerprint.differences(recorded, record)
+    if plan.exact and (found_before := [*(point.deviations if point else ()), *deviations]):
+        raise RequestError(
+            "The run cannot be resumed exactly: {reasons}", reasons=" ".join(found_before)
+        )
+    return record, engine.shown(config, products), deviations
 
 
 def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
@@ -263,4 +365,6 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     trainer.rescue(problem)
     diverged = isinstance(problem, DivergedError)
     ending = trainer.ending("failed")
+    if isinstance(problem, DivergedError) and ending.last_checkpoint is not None:
+        message = problem.with_checkpoint
     return Failed(message=message, details=details, ending=ending, diverged=diverged)

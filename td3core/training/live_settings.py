@@ -1,29 +1,23 @@
 """Live changes of a run: those requested now, and those scheduled at their steps."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from td3core.algorithm.td3 import TD3
 from td3core.config import Tunables, changes, check_together
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
-from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change
+from td3core.runs.journal import Change, Entry
 from td3core.training.collector import Exploration
 from td3core.training.recorder import Recorder
 
 
 class Schedule:
-    """Live changes that take effect at their steps.
+    """Live changes that take effect at their steps. All are in the run's journal already."""
 
-    ``journaled``: they are in the run's own journal already.
-    """
-
-    def __init__(self, changes: Iterable[Change] = (), *, journaled: bool = False) -> None:
-        self.journaled = journaled
+    def __init__(self, changes: Iterable[Change] = ()) -> None:
         self._changes = sorted(changes, key=lambda change: change.env_steps)
 
     def __len__(self) -> int:
@@ -33,17 +27,17 @@ class Schedule:
         """Return whether there is a change for this step or an earlier one."""
         return bool(self._changes) and self._changes[0].env_steps <= env_steps
 
-    def take(self, env_steps: int, tunables: Tunables) -> Tunables:
-        """Return ``tunables`` after the changes that are due, and remove these.
+    def take(self, env_steps: int) -> list[Change]:
+        """Return changes that are due, and remove these.
 
-        Each call applies at most one change per setting: a setting that returned to its old value
-        did so by way of others, and each of them is logged.
+        Each call returns at most one change per setting: a setting that returned to its old value
+        did so by way of others, and each of them is reported.
         """
-        taken: dict[str, Any] = {}
+        taken: dict[str, Change] = {}
         while self.due(env_steps) and self._changes[0].name not in taken:
             change = self._changes.pop(0)
-            taken[change.name] = change.new
-        return replace(tunables, **taken)
+            taken[change.name] = change
+        return list(taken.values())
 
     def drop(self, names: Iterable[str]) -> bool:
         """Drop the remaining changes of these settings; return whether there were any."""
@@ -92,9 +86,10 @@ class LiveSettings:
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
         # A request overrides what is scheduled.
-        if self._schedule.drop(changed) and self._schedule.journaled:
-            forget = partial(journal.forget, self._run.journal_file, changed, env_steps)
-            self._recorder.write("the journal", env_steps, forget)
+        if self._schedule.drop(changed):
+            self._strike_out(
+                env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps
+            )
         self._change(tunables, env_steps)
 
     def due(self, env_steps: int) -> bool:
@@ -104,21 +99,30 @@ class LiveSettings:
     def follow(self, env_steps: int) -> None:
         """Apply the changes that are due."""
         while self._schedule.due(env_steps):
-            tunables = self._schedule.take(env_steps, self._agent.tunables)
-            try:
-                check_together(self._run.config, tunables)
-            except RequestError as problem:
-                # A journal may be that of a run with other settings.
-                self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
-            else:
-                self._change(tunables, env_steps, scheduled=True)
+            tunables, made = self._agent.tunables, 0
+            for change in self._schedule.take(env_steps):
+                wanted = replace(tunables, **{change.name: change.new})
+                try:
+                    check_together(self._run.config, wanted)
+                except RequestError as problem:
+                    # A journal may be that of a run with other settings.
+                    self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
+                    self._strike_out(env_steps, partial(_is_entry_of, change))
+                else:
+                    tunables, made = wanted, made + 1
+            if made:
+                self._change(tunables, env_steps, scheduled=made)
 
-    def _change(self, tunables: Tunables, env_steps: int, *, scheduled: bool = False) -> None:
+    def _strike_out(self, env_steps: int, struck: Callable[[Entry], bool]) -> None:
+        self._recorder.write("the journal", env_steps, partial(self._run.strike_out, struck))
+
+    def _change(self, tunables: Tunables, env_steps: int, scheduled: int = 0) -> None:
+        """Change the settings; ``scheduled`` lines of the journal say so already."""
         changed = tuple(changes(self._agent.tunables, tunables))
         self._agent.apply(tunables)
         if any(name == "exploration_noise" for name, _, _ in changed):
             self._exploration.noise = tunables.exploration_noise
-        self._changed_here = self.made_at(env_steps) + len(changed)
+        self._changed_here = self.made_at(env_steps) + (scheduled or len(changed))
         self._changed_at = env_steps
         tuned = Tuned(
             env_steps=env_steps,
@@ -126,7 +130,12 @@ class LiveSettings:
             revision=self.revision,
             tunables=tunables,
             changes=changed,
-            scheduled=scheduled,
+            scheduled=scheduled > 0,
         )
-        on_record = scheduled and self._schedule.journaled
-        self._recorder.add_changes(tuned, journaled=on_record)
+        self._recorder.add_changes(tuned)
+
+
+def _is_entry_of(change: Change, entry: Entry) -> bool:
+    return (entry["step"], entry.get("field")) == (change.env_steps, change.name) and (
+        entry["new"] == change.new
+    )

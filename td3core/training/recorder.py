@@ -1,6 +1,6 @@
 """What a run reports and records: events to its listener, rows to its tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -81,9 +81,9 @@ class Recorder:
         )
         self.report(event)
 
-    def add_changes(self, event: events.Tuned, *, journaled: bool = False) -> None:
-        """Report live changes, and write them to the journal unless they are in it already."""
-        for name, old, new in () if journaled else event.changes:
+    def add_changes(self, event: events.Tuned) -> None:
+        """Report live changes; those of a schedule are in the journal already, others now."""
+        for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
@@ -95,6 +95,13 @@ class Recorder:
         entry = {"step": env_steps, "event": event, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
+
+    def log_deviations(self, messages: Sequence[Message], env_steps: int) -> None:
+        """Write to the journal why a resumed run differs from one never interrupted."""
+        for message in messages:
+            entry = {"step": env_steps, "event": "inexact", "message": message}
+            entry["time"] = timestamp.now()
+            self.write("the journal", env_steps, partial(self._run.note, entry))
 
     def save_agent(self, agent: Checkpoint, path: Path, *, announce: bool = True) -> bool:
         """Save an agent, report it if ``announce``, and return whether that worked.
@@ -133,8 +140,7 @@ class Recorder:
     def require_folder(self, env_steps: int) -> None:
         """Begin the run's folder again, with a warning, if it was deleted or moved."""
         rewritten: list[bool] = []
-        rewrite = partial(self._run.rewrite_if_lost, env_steps)
-        self.write("run.toml", env_steps, lambda: rewritten.append(rewrite()))
+        self.write("run.toml", env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
             message = Message(
                 "The run's folder was deleted or moved. It is written again at {path}, without the"

@@ -1,17 +1,15 @@
 """Where a run stands: as a checkpoint, back from one, and as what is reported of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.algorithm import engine, matmul
-from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
-from td3core.errors import Message
 from td3core.protocol.events import Phase, Progress
 from td3core.system import timestamp
 from td3core.training.collector import Collector
@@ -33,15 +31,16 @@ class RunState:
         buffer: ReplayBuffer,
         live: LiveSettings,
         clock: RunClock,
+        numerics: Mapping[str, str],
     ) -> None:
+        """``numerics``: the record of :mod:`td3core.algorithm.fingerprint`, for checkpoints."""
         self._config, self._info, self._agent = config, info, agent
         self._collector, self._buffer, self._live = collector, buffer, live
-        self._clock = clock
+        self._clock, self._numerics = clock, numerics
         self.env_steps = self.episodes = 0
         self.no_updates_until = 0
         """No updates before this step, where the replay buffer has to be filled again."""
         self._wall_before_s = 0.0
-        self._engine = ""
         self._pending_metrics: dict[str, NDArray[Any]] = {}
 
     @property
@@ -78,10 +77,10 @@ class RunState:
             episodes=self.episodes,
             exploration_noise=self._collector.exploration.noise,
             stored=self._buffer.stored,
+            unmarked=self._buffer.unmarked,
             changes=self._live.made_at(self.env_steps),
             no_updates_until=self.no_updates_until,
         )
-        numerics = matmul.numerics_info(self._config.torch_threads)
         header = Header(
             config=self._config,
             tunables=self._agent.tunables,
@@ -91,18 +90,14 @@ class RunState:
             complete=True,
             created=timestamp.now(),
             wall_s=self.wall_s,
-            numerics=numerics | {"products": self._engine},
+            numerics=dict(self._numerics),
         )
         learned = self._agent.state() | self._pending_metrics
         require_finite_state(learned, self.env_steps)
         return Checkpoint(header=header, tensors=learned | self._collector.state())
 
-    def restore(self, saved: Checkpoint, *, wall_s: float) -> list[Message]:
-        """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far.
-
-        Returns:
-            What will differ from a run that was never interrupted.
-        """
+    def restore(self, saved: Checkpoint, *, wall_s: float) -> None:
+        """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far."""
         counters, tensors = saved.header.counters, saved.tensors
         self._agent.load_state(tensors, counters.updates)
         self._collector.load_state(tensors)
@@ -112,38 +107,6 @@ class RunState:
         self.no_updates_until = counters.no_updates_until
         self._wall_before_s = wall_s
         self._clock.begin_at(self.env_steps)
-        return self._match_numerics(saved.header.numerics)
-
-    def _match_numerics(self, recorded: dict[str, str]) -> list[Message]:
-        """Compute updates as recorded where possible; return what differs here."""
-        here = matmul.numerics_info(self._config.torch_threads)
-        changed = [
-            f"{name} was {recorded[name]} and is {value}"
-            for name, value in here.items()
-            if recorded.get(name, value) != value
-        ]
-        if changed:
-            return [Message("The last digits will differ: {changes}.", changes=", ".join(changed))]
-        used = recorded.get("products")
-        if used in (matmul.MKL, matmul.ONEDNN):
-            self._engine = used
-            matmul.use(used)
-        elif used == engine.NUMBA:
-            if not kernel_cache.is_ready():
-                template = "The last digits will differ: the compiled update is not available here."
-                return [Message(template)]
-            self._engine = used
-            self._agent.use_fused()
-        return []
-
-    def choose_engine(self) -> str:
-        """Return what computes the updates of this run; the first call may have to measure."""
-        if not self._engine:
-            sizes = self._info.obs_dim, self._info.act_dim
-            self._engine = engine.choose(self._config, self._agent.tunables, *sizes)
-            if self._engine == engine.NUMBA:
-                self._agent.use_fused()
-        return self._engine
 
     # Reports ------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """The training loop: one run from its first to its last step."""
 
-import contextlib
+import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 
@@ -28,11 +29,28 @@ from td3core.training.recorder import Recorder, Report
 from td3core.training.run_clock import RunClock
 from td3core.training.run_state import RunState
 
+log = logging.getLogger(__name__)
+
 LOG_STEPS = 50
 """Training statistics are averaged over this many environment steps into one row."""
 
 REPORT_S = 0.1
 """Seconds between two Progress events."""
+
+UNMARKED = (
+    "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
+    " until these transitions are overwritten, n-step returns run on into an episode that begins"
+    " with the very observation with which the one before it was truncated."
+)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log an error and go on: the run has failed already, and must report that first failure."""
+    try:
+        yield
+    except Exception:
+        log.exception("after the run had failed, %s", what)
 
 
 class Trainer:
@@ -55,12 +73,15 @@ class Trainer:
         schedule: Schedule,
         *,
         repeated_steps: int = 0,
+        numerics: Mapping[str, str],
+        computed_with: str,
     ) -> None:
+        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._remote = RemoteAccess(directory.path, directory.config, control, report)
         self._report = report = self._remote.report
-        self._info, self._num_envs = info, len(envs)
+        self._info, self._num_envs, self._buffer = info, len(envs), buffer
         self._collector = Collector(self.config, info, envs, buffer, agent)
         self._clock = RunClock(0)
         self._recorder = Recorder(directory, report)
@@ -70,8 +91,9 @@ class Trainer:
         choice = self.config.choice.with_consent(info.consent)
         self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
         self._state = RunState(
-            self.config, info, agent, self._collector, buffer, self._live, self._clock
+            self.config, info, agent, self._collector, buffer, self._live, self._clock, numerics
         )
+        self._computed_with = computed_with
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -79,20 +101,24 @@ class Trainer:
         self._repeated_steps = repeated_steps
         self._deviations: list[Message] = []
         self._reported_at = 0.0
+        self._warned_of_unmarked = False
 
     @property
     def env_steps(self) -> int:
         """Environment steps taken so far."""
         return self._state.env_steps
 
-    def resume_from(self, point: ResumePoint) -> None:
-        """Continue where a checkpoint left off, in the same run or in a branch."""
+    def resume_from(self, point: ResumePoint, deviations: Sequence[Message] = ()) -> None:
+        """Continue where a checkpoint left off, in the same run or in a branch.
+
+        ``deviations``: why it will differ from a run that was never interrupted.
+        """
         saved, config = point.saved, self.config
         # A branch has a clock of its own, as it has tables of its own.
         resumed = point.origin == "resume"
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
-        self._deviations.extend(point.deviations)
-        self._deviations.extend(self._state.restore(saved, wall_s=before))
+        self._deviations.extend((*point.deviations, *deviations))
+        self._state.restore(saved, wall_s=before)
         missing = self._checkpointer.load_buffer(saved)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
@@ -110,6 +136,7 @@ class Trainer:
             )
             self._deviations.append(Message(template, episode=lost[0]))
         self._recorder.log_entry(point.origin, self.env_steps)
+        self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent
         own = parent is None or parent.env_steps < self.env_steps
         if own and self._reached(config.checkpoint_interval):
@@ -138,13 +165,7 @@ class Trainer:
                 path=self.directory.last,
                 reason=self._recorder.last_problem,
             )
-        if not self._evaluations.best_is_saved:
-            raise RunError(
-                "The run is over, but its best agent could not be saved as {path}: {reason}."
-                " Resume the run to try again.",
-                path=self.directory.best,
-                reason=self._recorder.last_problem,
-            )
+        self._evaluations.require_saved()
         self._send_progress(self._state.phase)
         if self._checkpointer.forget_lost():
             self._save(Kind.LAST)
@@ -158,6 +179,7 @@ class Trainer:
                 control.boundary_hook(state.env_steps)
             if self._live.due(state.env_steps):
                 self._live.follow(state.env_steps)
+                self._warn_of_unmarked()
             while control.has_requests:
                 if self._handle_requests():
                     return True
@@ -277,6 +299,7 @@ class Trainer:
             requests = self._control.take_requests()
             if requests.tunables is not None:
                 self._live.take(requests.tunables, requests.revision, self.env_steps)
+                self._warn_of_unmarked()
             if requests.save:
                 self._recorder.log_entry("save", self.env_steps)
                 self._save(Kind.REQUESTED)
@@ -321,21 +344,30 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._state.choose_engine(),
+                products=self._computed_with,
             )
         )
         for message in self._deviations:
             self._report(Warned(env_steps=self.env_steps, message=message))
+        self._warn_of_unmarked()
+
+    def _warn_of_unmarked(self) -> None:
+        """Say once that n-step returns of transitions of an earlier version may be wrong."""
+        needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
+        if needed and not self._warned_of_unmarked:
+            self._warned_of_unmarked = True
+            self._report(Warned(env_steps=self.env_steps, message=Message(UNMARKED)))
 
     # The end ------------------------------------------------------------------------------------
 
     def rescue(self, problem: BaseException) -> None:
         """After a failure, save whatever is still sound."""
-        with contextlib.suppress(Exception):
-            if not isinstance(problem, DivergedError):
+        if not isinstance(problem, DivergedError):
+            with _logged("the last agent could not be saved"):
                 self._save(Kind.LAST)
-        with contextlib.suppress(Exception):
+        with _logged("the best agent could not be saved"):
             self._evaluations.save_best()
+        with _logged("how far it got could not be recorded"):
             self._send_progress(self._state.phase)
 
     def close(self) -> None:

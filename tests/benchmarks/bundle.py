@@ -65,10 +65,12 @@ def curve(run: Path) -> list[list[float]]:
 
 def bundle(run: Path, command: str, which: str) -> None:
     """Export the ``last`` or ``best`` agent of a run, and write its record."""
+    from td3core import checkpoint
     from td3core.checkpoint import read_header
     from td3core.exporters.weights import export
     from td3core.runs.directory import RunDirectory
     from td3core.runs.listing import summarise
+    from tests.support.playing import played_with
 
     opened = RunDirectory.open(run)
     name, source = opened.config.env, run / "checkpoints" / f"{which}.safetensors"
@@ -90,6 +92,7 @@ def bundle(run: Path, command: str, which: str) -> None:
             "mean": result["mean"],
             "std": result["std"],
             "returns": result["returns"],
+            "played_with": played_with(checkpoint.load(target)),
         },
         "curve": curve(run),
     }

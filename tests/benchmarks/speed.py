@@ -1,11 +1,14 @@
 """How fast it learns, what the window costs, and how that compares with stable-baselines3's TD3.
 
     .venv/bin/python -m tests.benchmarks.speed [--quick] [--before FOLDER] [--json FILE]
+        [--only NAME...] [--peer-python PYTHON]
 
 Everything is measured on one machine in one run: one thread unless stated otherwise, fp32, batch
 256, two hidden layers of 256. Ours and the peer alternate, each measurement in a fresh process, and
 medians are printed as Markdown tables. ``--before`` names a checkout of an earlier version, which
-then takes its turn as well. Takes about fifteen minutes; ``--quick`` about four.
+then takes its turn as well; ``--peer-python`` the Python of an environment with SBX
+(``pip install sbx-rl``), stable-baselines3 in JAX, on which this project does not depend. Takes
+about fifteen minutes; ``--quick`` about four.
 """
 
 import argparse
@@ -115,6 +118,52 @@ def compare_steps(rounds: int, earlier: str, env: str, count: int, *rest: Any) -
     return {"ours": ours, "peer": peer, "before": old}
 
 
+def share() -> dict[str, Any]:
+    """Say what share of an update's time its matrix products would take by themselves."""
+    found = {}
+    print("\n| update, one thread | share of the bare products | kernels |\n|---|---|---|")
+    for width, batch in ((256, 256), (128, 256), (64, 100)):
+        one = apart(parts.share_of_products, width, batch)
+        found[f"{width}x{width}, batch {batch}"] = one
+        print(f"| {width}x{width}, batch {batch} | {one['share']:.1%} | {one['kernels']} |")
+    return found
+
+
+def sbx_steps(python: str, *arguments: Any) -> dict[str, float]:
+    """Measure SBX in its own environment."""
+    command = [python, "-m", "tests.benchmarks.speed_sbx", *map(str, arguments)]
+    env = {key: value for key, value in environment().items() if not key.endswith("_NUM_THREADS")}
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env)
+    return dict(json.loads(said.stdout.splitlines()[-1]))
+
+
+def against_sbx(rounds: int, count: int, python: str) -> dict[str, Any]:
+    """Compare steps per second with SBX: on one core, on two as each likes, and small."""
+    env, wide, small = "BipedalWalker-v3", (parts.WIDTH, parts.BATCH), (64, 100)
+    cases: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+        f"{env}, one core": (
+            (parts.on_cores, 1, parts.our_steps, env, count),
+            (sbx_steps, python, env, count, *wide, 1),
+        ),
+        f"{env}, two cores": (
+            (parts.on_cores, 2, parts.our_steps, env, count, False, 2),
+            (sbx_steps, python, env, count, *wide, 2),
+        ),
+    }
+    for name in (env, "Pendulum-v1"):
+        cases[f"{name}, 64x64, batch 100, one core"] = (
+            (parts.on_cores, 1, parts.our_steps, name, 4 * count, True),
+            (sbx_steps, python, name, 2 * count, *small, 1),
+        )
+    found = {}
+    print("\n| environment steps/s | ours | SBX | ratio |\n|---|---|---|---|")
+    for name, measures in cases.items():
+        ours, peer = (one["per_s"] for one in medians(rounds, *measures))
+        found[name] = {"ours": ours, "SBX": peer}
+        print(f"| {name} | {ours:,.0f} | {peer:,.0f} | {ours / peer:.2f} |", flush=True)
+    return found
+
+
 def growth() -> dict[str, Any]:
     """Show that nothing grows with the steps but the replay buffer, which is what it says."""
     found = apart(parts.cost_by_fill)
@@ -211,6 +260,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter runs")
     parser.add_argument("--before", default="", help="folder of an earlier version to compare with")
+    parser.add_argument("--peer-python", default="", help="Python of an environment with SBX")
     parser.add_argument("--json", type=Path, help="write all figures there")
     parser.add_argument("--only", nargs="*", default=[], help="updates, steps, growth, ...")
     asked = parser.parse_args()
@@ -219,7 +269,9 @@ def main() -> None:
     rounds, count, seconds = (2, 600, 10.0) if asked.quick else (5, 2000, 25.0)
     measures: dict[str, Callable[[], Any]] = {
         "updates": lambda: updates(rounds, asked.before),
+        "share": share,
         "steps": lambda: steps(3 if rounds > 3 else 1, count, asked.before),
+        "sbx": lambda: against_sbx(3 if rounds > 3 else 1, count, asked.peer_python),
         "growth": growth,
         "window": lambda: window(seconds, 3 if rounds > 3 else 1),
         "launch": lambda: launch(rounds),
@@ -228,6 +280,8 @@ def main() -> None:
     print(f"{about['processor']}; Python {about['python']}, torch {about['torch']}, one thread")
     found: dict[str, Any] = {"machine": about}
     for name, measure in measures.items():
+        if name == "sbx" and not asked.peer_python:
+            continue
         if not asked.only or name in asked.only:
             found[name] = measure()
     if asked.json:

@@ -70,11 +70,11 @@ def our_agent(
     from td3core.config import make_settings
 
     torch.set_num_threads(values.get("threads", 1))
-    matmul.choose(BATCH, WIDTH)
+    matmul.choose()
     config, tunables = make_settings({"env": "none", **TASK, **values})
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
     if compiled:
-        kernel_cache.load()
+        kernel_cache.provide()
         agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def bound() -> dict[str, float]:
     from td3core.algorithm import matmul
 
     torch.set_num_threads(1)
-    matmul.choose(BATCH, WIDTH)
+    matmul.choose()
     return {"per_s": 2 * rate(BareProducts().two_updates, repeats=30)}
 
 
@@ -209,7 +209,7 @@ def bound_by_scipy() -> dict[str, float]:
     """As :func:`bound`, with SciPy's BLAS, which the compiled update calls."""
     from td3core.algorithm.fused import kernel_cache
 
-    kernel_cache.load()
+    kernel_cache.provide()
     from numba import njit
     from threadpoolctl import threadpool_limits
 
@@ -226,6 +226,56 @@ def bound_by_scipy() -> dict[str, float]:
 def _multiply_often(a: Any, b: Any, out: Any, times: int) -> None:
     for _ in range(times):
         np.dot(a, b, out)
+
+
+def share_of_products(width: int, batch: int) -> dict[str, Any]:
+    """What share of an update's time its matrix products alone would take, and by which kernels.
+
+    Updates and as many operations in products of (batch, width) with (width, width) take turns of a
+    few milliseconds in one process: other work on the machine slows both, and the median of the
+    ratios stays what it is.
+    """
+    hidden = (width, width)
+    _, _, work = our_agent(batch_size=batch, actor_hidden=hidden, critic_hidden=hidden)
+    from numba import njit
+    from threadpoolctl import threadpool_info
+
+    source = np.random.default_rng(0)
+    a, b = (source.standard_normal((n, width)).astype(np.float32) for n in (batch, width))
+    out, many = np.empty_like(a), njit(nogil=True)(_multiply_often)
+    wanted, each = operations(width, batch), 2 * batch * width**2
+    # Two updates: one of them moves the actor.
+    turns = max(1, round(2e8 / wanted))
+    count = round(2 * turns * wanted / each)
+    many(a, b, out, 1)
+    shares = []
+    for _ in range(200):
+        began = time.thread_time()
+        for _ in range(2 * turns):
+            work()
+        updated = time.thread_time()
+        many(a, b, out, count)
+        alone = (time.thread_time() - updated) * 2 * turns * wanted / (count * each)
+        shares.append(alone / (updated - began))
+    kernels = {x["architecture"] for x in threadpool_info() if x["internal_api"] == "openblas"}
+    return {"share": statistics.median(shares), "kernels": ", ".join(sorted(kernels))}
+
+
+def operations(width: int, batch: int) -> float:
+    """Return the floating-point operations in the matrix products of an update, on average."""
+    critic = [(OBS + ACT) * width, width**2, width]
+    actor = [OBS * width, width**2, width * ACT]
+    # π'(s'); Q'(s', ã), Q(s, a), ∂L/∂θ and the gradients below the layers, of two critics.
+    always = sum(actor) + 6 * sum(critic) + 2 * sum(critic[1:])
+    # π(s), Q1(s, π(s)), ∂Q1/∂a, and the actor's gradients: with every second update.
+    sometimes = 2 * sum(actor) + sum(actor[1:]) + sum(critic) + sum(critic[1:]) + width * ACT
+    return 2.0 * batch * (always + sometimes / 2)
+
+
+def on_cores(count: int, measure: Callable[..., Any], *arguments: Any) -> Any:
+    """Measure on so many cores; only Linux can."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
+    return measure(*arguments)
 
 
 def our_steps(env: str, count: int, small: bool = False, threads: int = 1) -> dict[str, float]:

@@ -85,7 +85,7 @@ def browser(qtbot, runs_dir: Path, browser_size: tuple[int, int]) -> Iterator[Ru
 @pytest.fixture(autouse=True)
 def _short_runs_are_meant(monkeypatch) -> None:
     """Most runs of tests end before they learn, on purpose."""
-    monkeypatch.setattr("studio.window.start_request.ask", lambda *_args, **_more: True)
+    monkeypatch.setattr("studio.window.start_request.choose", lambda *_args: "accept")
 
 
 @pytest.fixture(autouse=True)

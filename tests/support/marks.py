@@ -1,4 +1,4 @@
-"""Cases of a test that only the long run of the suite takes."""
+"""Cases of a test that only the longer runs of the suite take."""
 
 from typing import Any
 
@@ -8,3 +8,8 @@ import pytest
 def slow(*values: Any) -> list[Any]:
     """Return the values as cases that are marked slow."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def release(*values: Any) -> list[Any]:
+    """Return the values as cases that only ``.ci/release`` takes."""
+    return [pytest.param(value, marks=pytest.mark.release) for value in values]

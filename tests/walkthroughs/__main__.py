@@ -51,9 +51,7 @@ def walk(person: str, folder: Path, theme: str, size: str) -> int:
             "TD3_STUDIO_TRUST": str(home / "trusted.json"),
             "TD3_STUDIO_PRESETS": str(home / "presets"),
             "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_CACHE_HOME": str(home / "cache"),
-            # In an empty cache every window would have the update compiled, beside all others.
-            "TD3_STUDIO_KERNEL": "off",
+            # The cache is this user's: in an empty one the update would be compiled first.
             "PYTHONPATH": os.pathsep.join((str(ROOT), str(home / "code"))),
         }
         words = [person, str(folder.absolute()), theme, size, str(home)]

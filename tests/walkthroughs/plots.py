@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
+from studio.plots.canvas import PlotCanvas
 from tests.walkthroughs.user import LEFT, NotSeenError, User
 
 _NONE = Qt.MouseButton.NoButton
@@ -19,8 +19,8 @@ class Plot:
     """One plot, as seen and handled from the outside."""
 
     def __init__(self, by: User, name: str) -> None:
-        found = by.part(name, pg.PlotWidget)
-        assert isinstance(found, pg.PlotWidget)
+        found = by.part(name, PlotCanvas)
+        assert isinstance(found, PlotCanvas)
         self._by, self._name, self._plot = by, name, found
 
     # Seeing -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
+from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.curves import make_item
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.plots.layers.lines_item import DrawnLine, LinesItem
@@ -40,7 +41,7 @@ def colour_of(theme: Theme, place: int) -> str:
 class _DrawnBand:
     """The graphics items of the area between two curves."""
 
-    def __init__(self, plot: pg.PlotWidget) -> None:
+    def __init__(self, plot: PlotCanvas) -> None:
         self._plot = plot
         self._edges = (make_item(), make_item())
         for edge in self._edges:
@@ -73,13 +74,13 @@ class ComparedLayer(Layer):
         self._lines = lines
         self._item = LinesItem()
         self._bands: list[_DrawnBand] = []
-        self._plot: pg.PlotWidget | None = None
+        self._plot: PlotCanvas | None = None
         self._theme: Theme | None = None
         self._shown: Sequence[Line] | None = None
         self._range = (0.0, 0.0)
         self._heights: list[Numbers] = []
 
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the lines to a plot; bands are added as they come."""
         self._plot = plot
         plot.addItem(self._item)
@@ -146,11 +147,11 @@ class ComparedLayer(Layer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the value of every line at ``x``, the highest first, with its band."""
-        del reach
         found = []
         for line in self._lines():
             at = int(np.searchsorted(line.curve.x, x, side="right")) - 1
-            if at < 0 or not math.isfinite(line.curve.middle[at]):
+            # It holds until the next one is measured, but not beyond the last.
+            if at < 0 or x > line.curve.x[-1] + reach or not math.isfinite(line.curve.middle[at]):
                 continue
             value, ends = float(line.curve.middle[at]), ""
             if line.curve.low is not None and line.curve.high is not None:

@@ -89,7 +89,7 @@ class CompareSession(QObject):
     def shutdown(self) -> None:
         """Stop reading; the window is about to close."""
         self._again.stop()
-        self._task.stop()
+        self._task.cancel()
         self._exporter.stop()
 
     def set_refresh_interval(self, milliseconds: int) -> None:

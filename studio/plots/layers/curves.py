@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
+from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import SMOOTHED, Curve, HasCurves, training_of
 from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import curve_pen
@@ -33,7 +34,7 @@ class CurveLayer(Layer):
         self.episodes = SMOOTHED_EPISODES
         """Episodes in the smoothed curve of the returns."""
 
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
         for item in self._items.values():
             plot.addItem(item)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-import pyqtgraph as pg
-
 from studio.plots.along import BY_STEPS, StepMap
+from studio.plots.canvas import PlotCanvas
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
 
@@ -72,7 +71,7 @@ class Layer(ABC):
     """
 
     @abstractmethod
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the graphics items to a plot. Called once."""
 
     @abstractmethod

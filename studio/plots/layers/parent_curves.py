@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import Curve
 from studio.plots.layers.curves import last_step_of, make_item, points_in_view, style_item
 from studio.plots.layers.layer import Entry, Layer, View
@@ -22,15 +23,24 @@ class ParentCurveLayer(Layer):
     """For every curve of a plot a dimmed one of the same colour, below the run's own."""
 
     def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
-        self._model = model
-        self._items = {curve: make_item() for curve in curves}
+        self._model, self._curves = model, tuple(curves)
+        self._items: dict[Curve, pg.PlotDataItem] = {}
+        """Made for the first run that has ancestors."""
+        self._plot: PlotCanvas | None = None
+        self._theme: Theme | None = None
         self._shown = False
 
-    def attach(self, plot: pg.PlotWidget) -> None:
-        """Add the curves to a plot."""
-        for item in self._items.values():
+    def attach(self, plot: PlotCanvas) -> None:
+        """Take the plot that the curves are to be added to."""
+        self._plot = plot
+
+    def _make_items(self) -> None:
+        assert self._plot is not None
+        for curve in self._curves:
+            item = self._items[curve] = make_item()
             item.setZValue(-1)
-            plot.addItem(item)
+            self._plot.addItem(item)
+        self._colour()
 
     def draw(self, view: View) -> Sequence[Numbers]:
         """Draw the part in view; nothing if the run has no ancestors."""
@@ -40,6 +50,8 @@ class ParentCurveLayer(Layer):
                 for item in self._items.values():
                     item.clear()
             return ()
+        if not self._items:
+            self._make_items()
         heights = []
         for curve, item in self._items.items():
             x, y = points_in_view(curve, self._model.parent_curves, view)
@@ -49,13 +61,20 @@ class ParentCurveLayer(Layer):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
+        self._theme = theme
+        self._colour()
+
+    def _colour(self) -> None:
+        theme = self._theme
+        if theme is None:
+            return
         for curve, item in self._items.items():
             colour = theme.on_panel(QColor(getattr(theme, curve.colour)), _OPACITY)
             style_item(item, curve.style, colour)
 
     def last_step(self) -> float:
         """Return the last step of any ancestor's curve."""
-        return last_step_of(self._items, self._model.parent_curves)
+        return last_step_of(self._curves, self._model.parent_curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return one entry for all dimmed curves."""

@@ -7,6 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
 from studio.formatting import format_number, format_share
+from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.model import RunModel
 from studio.session.series import Numbers
@@ -34,7 +35,7 @@ class ThresholdLayer(Layer):
         """The text at the line."""
         return str(self._line.label.toPlainText())
 
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pyqtgraph as pg
 
+from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Layer, View
 from studio.session.series import Numbers
 
@@ -25,7 +26,7 @@ class TickLayer(Layer):
         """The steps marked at present."""
         return list(self._ticks.xvals)
 
-    def attach(self, plot: pg.PlotWidget) -> None:
+    def attach(self, plot: PlotCanvas) -> None:
         """Add the lines to a plot."""
         plot.addItem(self._ticks, ignoreBounds=True)
 

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from studio.formatting import with_env
 from studio.plots.along import StepMap, map_of
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, layers_of
@@ -85,11 +86,15 @@ class PlotGrid(CurveGrid):
         self._strip = columns == 1
         self._bar.setHidden(self._strip)
         self.arrange()
+        if self.maximised:
+            self.show_only(self.maximised)
         self.redraw_later()
 
     def arrange(self) -> None:
         """Place the large plot above the others."""
         if self._strip:
+            # Hidden, it would still keep the space between the columns that it spans.
+            self._layout.removeWidget(self._bar)
             super().set_columns(1)
             for card in self._cards.values():
                 card.set_small(True)
@@ -109,6 +114,7 @@ class PlotGrid(CurveGrid):
     def show_only(self, name: str) -> None:
         """Leave the bar in place, and let the row of one plot have the whole height."""
         if self._strip:
+            super().show_only(name)
             return
         small = bool(name) and name != self._large
         # Qt gives a row its share even if all in it is hidden.
@@ -164,4 +170,4 @@ class PlotGrid(CurveGrid):
 
     def _subject(self) -> str:
         config = self._model.config
-        return f"{config.env} · {self._model.title}" if config else ""
+        return with_env(config.env, self._model.title) if config else ""

@@ -63,7 +63,9 @@ class InstrumentPanel(QWidget):
         switch.setChecked(bool(on))
         # All of them fit into a window of 1024 pixels.
         switch.setStyleSheet("QCheckBox { spacing: 2px; }")
-        instrument.setVisible(switch.isChecked())
+        if not switch.isChecked():
+            # Shown, one without a parent would be a window that takes the focus.
+            instrument.hide()
         switch.toggled.connect(partial(self._on_switched, instrument))
         return switch
 
@@ -91,6 +93,11 @@ class InstrumentPanel(QWidget):
         player.swept.connect(self.sweep.show_swept)
         player.state_changed.connect(self._on_state)
         self.sweep.wanted.connect(player.sweep)
+        # The panel may be opened while an agent plays.
+        if player.agent is not None:
+            self._on_loaded(player.agent)
+        if player.picture is not None:
+            self._on_picture(player.picture)
         self._measure_if_seen()
 
     def set_theme(self, theme: Theme) -> None:

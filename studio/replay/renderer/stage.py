@@ -16,7 +16,7 @@ from td3core import checkpoint
 from td3core.arrays import Floats
 from td3core.config.consent import Consent
 from td3core.envs.agent_view import AgentView
-from td3core.envs.make import make_env
+from td3core.envs.make import forget_changed_code, make_env
 from td3core.envs.rendering import DEFAULT_FPS, rgb_frame
 from td3core.errors import RequestError
 from td3core.evaluation.disturbance import noise_of
@@ -43,13 +43,15 @@ class LoadedAgent:
         """Read the file; ``consent`` is to the code of its environment.
 
         Raises:
-            RequestError: it is not a valid checkpoint.
+            RequestError: it is not a valid checkpoint, or compiled code of an environment has
+                changed.
         """
         self.path = path
         found, self.changed_ns = _load_settled(path)
         self.header = found.header
         self.env_id = found.header.config.env
         self.choice = found.header.config.choice.with_consent(consent)
+        forget_changed_code(self.choice)
         self.policy = found.policy()
         self.critic = found.critic()
 

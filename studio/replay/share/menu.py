@@ -24,7 +24,8 @@ from studio.tasks.background_task import Stopped
 from studio.widgets.controls import describe
 from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
-from td3core.runs.directory import RunDirectory
+from td3core.envs.trust_store import handed_on
+from td3core.runs.directory import RunDirectory, run_of
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
@@ -212,7 +213,8 @@ class ShareTasks(QObject):
 
     def _open(self, dialog: TaskDialog | PictureDialog) -> None:
         if isinstance(dialog, TaskDialog):
-            dialog.job.variables = self._player.variables
+            allowed = handed_on(self._consent.given)
+            dialog.job.variables = {**self._player.variables, **allowed}
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)
@@ -231,11 +233,6 @@ class ShareTasks(QObject):
 
     def _window(self) -> QWidget:
         return self._widget.window()
-
-
-def run_of(agent: Path) -> Path | None:
-    """Return the run that a checkpoint belongs to; None for a file on its own."""
-    return agent.parent.parent if agent.parent.name == "checkpoints" else None
 
 
 def _choice_of(run: Path, _: Stopped) -> EnvChoice:

@@ -70,9 +70,6 @@ class PlaybackControls(QWidget):
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self)
         self.menu_button.setMenu(self.menu)
-        # Without the arrow, which would cover the icon.
-        style = "QToolButton { padding: 4px; } QToolButton::menu-indicator { image: none; }"
-        self.menu_button.setStyleSheet(style)
 
     def _lay_out(self) -> None:
         seed_label = QLabel("Seed")

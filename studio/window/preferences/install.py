@@ -14,6 +14,7 @@ from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
 
 if TYPE_CHECKING:
+    from studio.experiments.sweep_panel import SweepPanel
     from studio.window.main_window import MainWindow
 
 _NOTIFY = "notifications"
@@ -115,6 +116,8 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
 
     def on_ended(event: Ended | Failed | Interrupted) -> None:
         match event:
+            case Failed(cancelled=True):
+                outcome, text = "was not started", str(event.message)
             case Failed():
                 outcome, text = "failed", str(event.message)
             case Interrupted():
@@ -137,12 +140,15 @@ def _follow_others(window: "MainWindow", notifier: Notifier) -> None:
         group = window.many.session.group
         notifier.end(_GROUP, f"Group {group.name}" if group else "Group", "All its runs are over.")
 
-    def on_sweep() -> None:
-        notifier.end(_SWEEP, f"Sweep {window.sweeps.name}", "It has ended.")
+    def follow_sweeps(panel: "SweepPanel") -> None:
+        def on_sweep() -> None:
+            notifier.end(_SWEEP, f"Sweep {panel.name}", "It has ended.")
+
+        panel.started.connect(partial(notifier.begin, _SWEEP))
+        panel.ended.connect(on_sweep)
 
     shared = window.replay.share.tasks
     shared.began.connect(notifier.begin)
     shared.ended.connect(notifier.end)
     window.many.session.busy_changed.connect(on_group)
-    window.sweeps.started.connect(partial(notifier.begin, _SWEEP))
-    window.sweeps.ended.connect(on_sweep)
+    window.panels.when_made("sweeps", follow_sweeps)

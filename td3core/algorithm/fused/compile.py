@@ -1,26 +1,31 @@
-"""Compile the update for this machine: ``python -m td3core.algorithm.fused.compile``."""
+"""Compile the update for this computer: ``python -m td3core.algorithm.fused.compile``.
 
-import contextlib
+This is also what runs in the process that compiles.
+"""
+
 import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
-import numpy as np
-from filelock import Timeout
-
-from td3core.algorithm.fused import kernel_cache
-from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import ReplayBuffer
-from td3core.config import make_settings
+from td3core.algorithm.fused import cache_file, kernel_cache
 
 _NICENESS = 10
 
 
-def compile_kernel() -> None:
-    """Compile the update, which one pair of updates of a tiny agent does, and mark it as ready.
+def compile_update() -> bytes:
+    """Compile the update, which one pair of updates of a tiny agent does; return machine code."""
+    kernel_cache.load_libraries()
+    # Torch and Numba take seconds to load, and the lock must be taken before.
+    import numpy as np
 
-    Raises:
-        OSError: the user's cache folder cannot be written.
-    """
-    kernel_cache.load()
+    from td3core.algorithm.fused import machine_code
+    from td3core.algorithm.td3 import TD3
+    from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.config import make_settings
+
+    compiled = machine_code.collect()
     values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}
     agent = TD3(*make_settings(values), obs_dim=2, act_dim=1)
     buffer = ReplayBuffer(4, 2, 1)
@@ -30,17 +35,52 @@ def compile_kernel() -> None:
     for threaded in (False, True):
         update.choice.parallel = threaded
         agent.update_from(buffer, np.zeros((2, 3), np.int64))
-    kernel_cache.mark_ready()
+    return machine_code.to_bytes(compiled)
 
 
-def main(*, wait: bool = False) -> None:
-    """Compile at low priority. Leave it to another process that does so already, or wait for it."""
+def main(words: Sequence[str]) -> int:
+    """Compile into a file at low priority; return the exit code of this process.
+
+    Args:
+        words: The name of the program, the file, and "cache" if it is in the cache. There, one
+            process compiles at a time, and only what is not there.
+    """
+    path, in_cache = Path(words[1]), words[2] == "cache"
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # Every window and every run that finds no compiled update starts a process for it.
-    with contextlib.suppress(Timeout), kernel_cache.compiler_lock(wait=wait):
-        compile_kernel()
+    # Only a file that nobody else can write to is loaded.
+    os.umask(0o077)
+    with ExitStack() as resources:
+        if in_cache:
+            resources.enter_context(cache_file.lock())
+            if _is_there(path):
+                return 0
+        data = compile_update()
+        try:
+            cache_file.write(path, data)
+        except OSError as problem:
+            sys.stderr.write(f"{problem.strerror or problem}\n")
+            return kernel_cache.CANNOT_KEEP
+        if in_cache:
+            cache_file.make_room(path)
+    return 0
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        cache_file.read(path)
+    except (FileNotFoundError, cache_file.DamagedError):
+        return False
+    return True
+
+
+def _say(message: str) -> None:
+    sys.stdout.write(f"{message}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(wait=True)
+    try:
+        kernel_cache.provide(_say)
+    except kernel_cache.KernelError as problem:
+        sys.exit(str(problem))

@@ -1,38 +1,26 @@
 """The update as one compiled call, in the order of :mod:`td3core.algorithm.td3`.
 
 Numba compiles it to machine code that holds no GIL; matrix products are SciPy's BLAS. Everything is
-float32, on the memory of the torch tensors, so that both paths share all state.
-
-A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
-(members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
-after the other, and the gradients there. A relu is written so that a NaN stays a NaN.
+float32, on the memory of the torch tensors, so that both paths share all state. The networks
+themselves are in :mod:`~td3core.algorithm.fused.passes`.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+from td3core.algorithm.fused.passes import (
+    begin_step,
+    descend,
+    down,
+    fast,
+    forward,
+    layer,
+    outputs,
+    tanh,
+)
+
 _OBS_CLIP = 10.0
-_TANH_ONE = 7.90531110763549805
-"""From here on tanh is 1 in float32."""
-
-fast = njit(nogil=True, cache=True, error_model="numpy")
-
-
-class Network(NamedTuple):
-    """Everything of an actor, or of both critics."""
-
-    widths: Any
-    members: int
-    relu: bool
-    online: Any
-    target: Any
-    gradient: Any
-    exp_avg: Any
-    exp_avg_sq: Any
-    step: Any
 
 
 class Live(NamedTuple):
@@ -59,168 +47,8 @@ class Work(NamedTuple):
     y: Any  # (batch,)
     actor_h: Any
     actor_g: Any
-    critic_h: Any  # (members, ...)
+    critic_h: Any  # (members, ...); the first one is the target actor's too
     critic_g: Any  # (members, ...)
-
-
-@fast
-def _size(widths, members, layers):
-    """Return the length of the parameters of the first layers."""
-    total = 0
-    for i in range(layers):
-        total += members * (widths[i] + 1) * widths[i + 1]
-    return total
-
-
-@fast
-def _layer(flat, widths, members, member, i):
-    """Return weights (out, in) and bias (out,) of one layer of a member, as views."""
-    n, m = widths[i], widths[i + 1]
-    start = _size(widths, members, i)
-    weight = start + member * m * n
-    bias = start + members * m * n + member * m
-    return flat[weight : weight + m * n].reshape(m, n), flat[bias : bias + m]
-
-
-@fast
-def _flat_outputs(h, widths, batch, i):
-    """Return the outputs (batch * out,) of layer ``i``, as a view."""
-    start = 0
-    for j in range(1, i + 1):
-        start += batch * widths[j]
-    return h[start : start + batch * widths[i + 1]]
-
-
-@fast
-def _outputs(h, widths, batch, i):
-    """Return the outputs (batch, out) of layer ``i``, as a view."""
-    return _flat_outputs(h, widths, batch, i).reshape(batch, widths[i + 1])
-
-
-@fast
-def _tanh(x):
-    """Return tanh(x) to a few units in the last place, in a form that compiles to vector code.
-
-    The rational minimax approximation of Eigen (``generic_fast_tanh_float``), odd in x.
-    """
-    x = np.float32(_TANH_ONE) if x > np.float32(_TANH_ONE) else x
-    x = np.float32(-_TANH_ONE) if x < np.float32(-_TANH_ONE) else x
-    x2 = x * x
-    p = np.float32(-2.76076847742355e-16)
-    p = p * x2 + np.float32(2.00018790482477e-13)
-    p = p * x2 + np.float32(-8.60467152213735e-11)
-    p = p * x2 + np.float32(5.12229709037114e-08)
-    p = p * x2 + np.float32(1.48572235717979e-05)
-    p = p * x2 + np.float32(6.37261928875436e-04)
-    p = (p * x2 + np.float32(4.89352455891786e-03)) * x
-    q = np.float32(1.19825839466702e-06)
-    q = q * x2 + np.float32(1.18534705686654e-04)
-    q = q * x2 + np.float32(2.26843463243900e-03)
-    return p / (q * x2 + np.float32(4.89352518554385e-03))
-
-
-@fast
-def _activate(out, bias, relu):
-    """Add the bias and apply the activation, in place."""
-    for row in range(out.shape[0]):
-        if relu:
-            for k in range(out.shape[1]):
-                value = out[row, k] + bias[k]
-                out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
-        else:
-            for k in range(out.shape[1]):
-                out[row, k] = _tanh(out[row, k] + bias[k])
-
-
-@fast
-def _forward(net, flat, member, x, h):
-    """Run one member with parameters ``flat`` on ``x`` (batch, in); return its outputs."""
-    widths, batch, last = net.widths, x.shape[0], net.widths.shape[0] - 2
-    for i in range(last + 1):
-        weight, bias = _layer(flat, widths, net.members, member, i)
-        out = _outputs(h, widths, batch, i)
-        if widths[i + 1] == 1:
-            np.dot(x, weight[0], _flat_outputs(h, widths, batch, i))
-        else:
-            np.dot(x, weight.T, out)
-        if i < last:
-            _activate(out, bias, net.relu)
-            x = out
-    for row in range(batch):
-        for k in range(widths[last + 1]):
-            out[row, k] += bias[k]
-    return out
-
-
-@fast
-def _down(weight, g, below, h_below, relu):
-    """Write the gradient at the inputs of the activations below into ``below`` (batch, in)."""
-    batch, n = below.shape
-    if weight.shape[0] == 1:
-        for row in range(batch):
-            scale = g[row, 0]
-            for k in range(n):
-                below[row, k] = scale * weight[0, k]
-    else:
-        np.dot(g, weight, below)
-    if relu:
-        for row in range(batch):
-            for k in range(n):
-                if h_below[row, k] <= np.float32(0.0):
-                    below[row, k] = np.float32(0.0)
-    else:
-        for row in range(batch):
-            for k in range(n):
-                value = h_below[row, k]
-                below[row, k] *= np.float32(1.0) - value * value
-
-
-@fast
-def _backward(net, member, x, h, g):
-    """Write the gradient of one member; the last part of ``g`` holds that at its outputs."""
-    widths, batch = net.widths, x.shape[0]
-    for i in range(widths.shape[0] - 2, -1, -1):
-        weight, _ = _layer(net.online, widths, net.members, member, i)
-        weight_gradient, bias_gradient = _layer(net.gradient, widths, net.members, member, i)
-        here = _outputs(g, widths, batch, i)
-        inputs = x if i == 0 else _outputs(h, widths, batch, i - 1)
-        if widths[i + 1] == 1:
-            np.dot(_flat_outputs(g, widths, batch, i), inputs, weight_gradient[0])
-        else:
-            np.dot(here.T, inputs, weight_gradient)
-        bias_gradient[:] = np.float32(0.0)
-        for row in range(batch):
-            for k in range(here.shape[1]):
-                bias_gradient[k] += here[row, k]
-        if i > 0:
-            _down(weight, here, _outputs(g, widths, batch, i - 1), inputs, net.relu)
-
-
-@fast
-def adam(net, lr):
-    """Take one step of Adam (Kingma and Ba, 2015, algorithm 1), in place."""
-    net.step[0] += np.float32(1.0)
-    t = np.float64(net.step[0])
-    size = np.float32(lr / (1.0 - _BETA1**t))
-    root = np.float32(np.sqrt(1.0 - _BETA2**t))
-    one_minus_beta1, beta2 = np.float32(1.0 - _BETA1), np.float32(_BETA2)
-    one_minus_beta2, epsilon = np.float32(1.0 - _BETA2), np.float32(_EPSILON)
-    flat, gradient, exp_avg, exp_avg_sq = net.online, net.gradient, net.exp_avg, net.exp_avg_sq
-    for i in range(flat.shape[0]):
-        g = gradient[i]
-        m = exp_avg[i] + one_minus_beta1 * (g - exp_avg[i])
-        v = beta2 * exp_avg_sq[i] + one_minus_beta2 * g * g
-        exp_avg[i] = m
-        exp_avg_sq[i] = v
-        flat[i] -= size * m / (np.sqrt(v) / root + epsilon)
-
-
-@fast
-def average_target(net, tau):
-    """Move the target: θ' ← τθ + (1 - τ)θ'."""
-    share, target, online = np.float32(tau), net.target, net.online
-    for i in range(target.shape[0]):
-        target[i] += share * (online[i] - target[i])
 
 
 @fast
@@ -263,18 +91,18 @@ def target_action(actor, live, w):
     batch, obs = w.obs.shape
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
     _copy_obs(w.next_pair, w.obs)
-    action = _forward(actor, actor.target, 0, w.obs, w.actor_h)
+    action = forward(actor, actor.target, 0, w.obs, w.critic_h[0])
     for row in range(batch):
         for k in range(action.shape[1]):
             noise = _clipped(w.next_pair[row, obs + k] * sigma, bound)
-            noisy = _tanh(action[row, k]) + noise
+            noisy = tanh(action[row, k]) + noise
             w.next_pair[row, obs + k] = _clipped(noisy, np.float32(1.0))
 
 
 @fast
 def target_q(critics, member, w, h, q):
     """Write Q'(s', ã) of one member into ``q`` (batch,)."""
-    out = _forward(critics, critics.target, member, w.next_pair, h)
+    out = forward(critics, critics.target, member, w.next_pair, h)
     for row in range(q.shape[0]):
         q[row] = out[row, 0]
 
@@ -296,11 +124,11 @@ def fill_y(critics, live, w):
 
 
 @fast
-def critic_gradient(critics, member, w, h, g, sums):
-    """Write the gradient of MSE(Q(s, a), y) of one member: ∂L/∂Q = 2 (Q - y) / N."""
+def update_critic(critics, member, w, h, g, step, sums):
+    """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
-    q = _forward(critics, critics.online, member, w.pair, h)
-    slope = _outputs(g, critics.widths, batch, last)
+    q = forward(critics, critics.online, member, w.pair, h)
+    slope = outputs(g, critics.widths, batch, last)
     value, square = 0.0, 0.0
     for row in range(batch):
         error = q[row, 0] - w.y[row]
@@ -309,48 +137,48 @@ def critic_gradient(critics, member, w, h, g, sums):
         square += error * error
     sums[member] += value / batch
     sums[3 + member] += square / batch
-    _backward(critics, member, w.pair, h, g)
+    descend(critics, member, w.pair, h, g, step)
 
 
 @fast
 def _action_gradient(critics, w, out):
     """Write -∂mean Q1/∂a into ``out`` (batch, act); the critics get no gradient."""
     batch, last, widths = w.y.shape[0], critics.widths.shape[0] - 2, critics.widths
-    slope = _outputs(w.critic_g[0], widths, batch, last)
+    h, g = w.critic_h[0], w.critic_g[0]
+    here = outputs(g, widths, batch, last)
     for row in range(batch):
-        slope[row, 0] = np.float32(-1.0 / batch)
+        here[row, 0] = np.float32(-1.0 / batch)
     for i in range(last, 0, -1):
-        weight, _ = _layer(critics.online, widths, critics.members, 0, i)
-        here = _outputs(w.critic_g[0], widths, batch, i)
-        below = _outputs(w.critic_g[0], widths, batch, i - 1)
-        _down(weight, here, below, _outputs(w.critic_h[0], widths, batch, i - 1), critics.relu)
-    weight, _ = _layer(critics.online, widths, critics.members, 0, 0)
+        weight, _ = layer(critics.online, widths, critics.members, 0, i)
+        inputs, below = outputs(h, widths, batch, i - 1), outputs(g, widths, batch, i - 1)
+        here = down(weight, here, inputs, below, critics.relu)
+    weight, _ = layer(critics.online, widths, critics.members, 0, 0)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
-    np.dot(_outputs(w.critic_g[0], widths, batch, 0), columns, out)
+    np.dot(here, columns, out)
 
 
 @fast
 def update_actor(actor, critics, live, w, sums):
-    """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a."""
+    """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a, and move its target."""
     batch, obs = w.obs.shape
     _copy_obs(w.pair, w.obs)
-    action = _forward(actor, actor.online, 0, w.obs, w.actor_h)
+    action = forward(actor, actor.online, 0, w.obs, w.actor_h)
     for row in range(batch):
         for k in range(action.shape[1]):
-            action[row, k] = _tanh(action[row, k])
+            action[row, k] = tanh(action[row, k])
             w.pair[row, obs + k] = action[row, k]
-    q = _forward(critics, critics.online, 0, w.pair, w.critic_h[0])
+    q = forward(critics, critics.online, 0, w.pair, w.critic_h[0])
     total = 0.0
     for row in range(batch):
         total += q[row, 0]
     sums[5] -= total / batch
-    slope = _outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
+    slope = outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
     _action_gradient(critics, w, slope)
     for row in range(batch):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
-    _backward(actor, 0, w.obs, w.actor_h, w.actor_g)
-    adam(actor, live.actor_lr)
+    step = begin_step(actor, live.actor_lr, live.tau, True)
+    descend(actor, 0, w.obs, w.actor_h, w.actor_g, step)
 
 
 @fast
@@ -384,12 +212,12 @@ def update_many(
         for member in range(critics.members):
             target_q(critics, member, w, h, w.q[member])
         sums[2] += fill_y(critics, live, w)
+        moves_actor = (updates + i + 1) % live.policy_delay == 0
+        # The actor's step does not ask the targets, so those of the critics may move before it.
+        step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
         for member in range(critics.members):
-            critic_gradient(critics, member, w, h, g, sums)
-        adam(critics, live.critic_lr)
-        if (updates + i + 1) % live.policy_delay == 0:
+            update_critic(critics, member, w, h, g, step, sums)
+        if moves_actor:
             update_actor(actor, critics, live, w, sums)
-            average_target(actor, live.tau)
-            average_target(critics, live.tau)
             moved += 1
     return moved

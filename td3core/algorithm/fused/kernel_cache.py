@@ -1,57 +1,147 @@
-"""The compiled kernel in the user's cache: whether it is there, compiling it, loading it.
+"""The compiled update in this process: from the user's cache, or compiled now and waited for.
 
-Compiling takes ten seconds and more, so it is done once per machine and version, in a process of
-its own (:mod:`td3core.algorithm.fused.compile`); a marker in the user's cache folder says that it
-is done. ``TD3_STUDIO_KERNEL=off`` switches the compiled update off.
+Compiling takes half a minute, so it is done once per processor and version, in a process of its own
+(:mod:`td3core.algorithm.fused.compile`), and kept. Whatever is wrong with the cache costs time,
+never a run.
 """
 
-import hashlib
 import importlib
+import logging
 import os
 import subprocess
-import sys
-from importlib.metadata import version
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import platformdirs
-from filelock import FileLock
+from filelock import Timeout
 
+from td3core.algorithm.fused import cache_file
+from td3core.errors import Message, RunError, brief
 from td3core.system.child_process import python_command
-from td3core.system.files import make_folder, write_atomically
 
-_compiling: "list[subprocess.Popen[bytes]]" = []
-"""The process that this one has started, so that it starts no second one."""
+log = logging.getLogger(__name__)
 
-_MODULES = ("kernel", "parallel")
-_SOURCES = tuple(Path(__file__).with_name(f"{name}.py") for name in _MODULES)
+Announce = Callable[[Message], None]
 
+CANNOT_KEEP = 3
+"""Exit code of the compiler: its result could not be written to the cache."""
 
-def is_ready() -> bool:
-    """Return whether the compiled update is in the cache, so that loading it takes no time."""
-    return not _is_off() and _marker().is_file()
-
-
-def _is_off() -> bool:
-    return os.environ.get("TD3_STUDIO_KERNEL") == "off"
+_POLL_S = 0.1
+_loaded = threading.Event()
+_providing = threading.Lock()
 
 
-def load() -> None:
-    """Load the compiled update and the BLAS library it calls; takes half a second."""
-    import numba
+class KernelError(RunError):
+    """The update cannot be compiled on this computer."""
 
-    settings: Any = numba.config
-    # Numba would load it with the first call, after the threads of all libraries were limited.
-    importlib.import_module("scipy.linalg.cython_blas")
+
+class StoppedError(Exception):
+    """A stop was requested before the update was compiled."""
+
+
+def works() -> bool:
+    """Return whether the compiled update can be had here; takes no time, and never changes."""
+    switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    return not switched_off and all(find_spec(name) for name in ("numba", "scipy"))
+
+
+def provide(
+    announce: Announce = lambda _: None, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Load the compiled update into this process; if it is not in the cache, compile it first.
+
+    Args:
+        announce: called with a sentence when this takes longer, and why.
+        stopped: asked all the time; True ends the wait.
+
+    Raises:
+        KernelError: it cannot be compiled here.
+        StoppedError: ``stopped`` returned True.
+    """
+    if _loaded.is_set():
+        return
+    with _one_thread_at_a_time(stopped):
+        if not _loaded.is_set():
+            machine_code = load_libraries()
+            try:
+                _load_from_cache(machine_code, announce, stopped)
+            except (cache_file.UntrustedError, OSError) as problem:
+                template = (
+                    "The cache of compiled code is not used: {reason}. The update is compiled for"
+                    " this process alone, which takes about half a minute."
+                )
+                announce(Message(template, reason=cache_file.reason(problem)))
+                machine_code.install(_compile_privately(stopped))
+            _loaded.set()
+
+
+def examine() -> tuple[bool | None, Message]:
+    """Return whether the compiled update is in the cache, and that in words; None if it may come.
+
+    Nothing is compiled, and nothing of the cache is run.
+    """
+    if not works():
+        return None, Message("switched off, or Numba is missing: torch computes the updates")
+    try:
+        path = cache_file.path_of(load_libraries().key())
+        cache_file.require_private_folder()
+        cache_file.read(path)
+    except FileNotFoundError:
+        return None, Message("not there yet; the first training run compiles it")
+    except cache_file.DamagedError:
+        return False, Message("{file} is damaged; the next run compiles it again", file=path)
+    except (cache_file.UntrustedError, OSError) as problem:
+        template = "{reason}; every process compiles it for itself"
+        return False, Message(template, reason=cache_file.reason(problem))
+    except KernelError as problem:
+        return False, problem.message
+    return True, Message("ready")
+
+
+@contextmanager
+def _one_thread_at_a_time(stopped: Callable[[], bool]) -> Iterator[None]:
+    while not _providing.acquire(timeout=_POLL_S):
+        _require_not_stopped(stopped)
+    try:
+        yield
+    finally:
+        _providing.release()
+
+
+def _require_not_stopped(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise StoppedError
+
+
+def load_libraries() -> ModuleType:
+    """Load Numba and the BLAS library that the compiled update calls."""
+    try:
+        import numba
+
+        settings: Any = numba.config
+        # Numba would load it with the first call, after the threads of all libraries were limited.
+        importlib.import_module("scipy.linalg.cython_blas")
+        machine_code = importlib.import_module("td3core.algorithm.fused.machine_code")
+    except Exception as problem:
+        # Numba refuses versions of NumPy that it does not know, each in its own way.
+        raise _cannot_compile(f"{type(problem).__name__}: {problem}") from problem
+    if settings.DISABLE_JIT:
+        raise _cannot_compile("NUMBA_DISABLE_JIT is set")
     if "NUMBA_THREADING_LAYER" not in os.environ:
         settings.THREADING_LAYER = _threading_layer()
-    # Numba checks the source of a cached function, but not of those it calls in other files.
-    usual, settings.CACHE_DIR = settings.CACHE_DIR, str(_folder())
-    try:
-        for name in _MODULES:
-            importlib.import_module(f"td3core.algorithm.fused.{name}")
-    finally:
-        settings.CACHE_DIR = usual
+    return machine_code
+
+
+def _cannot_compile(reason: str) -> KernelError:
+    return KernelError(
+        "The update could not be compiled on this computer: {reason}.", reason=brief(reason)
+    )
 
 
 def _threading_layer() -> str:
@@ -63,64 +153,122 @@ def _threading_layer() -> str:
     return "omp"
 
 
-def load_or_compile() -> None:
-    """Load the compiled update if it is there; otherwise start compiling it for the next run.
-
-    Compiling happens in a process of its own, at low priority, which ends by itself.
-    """
-    if is_ready():
-        load()
-    elif not _is_off() and not _compiling:
-        quiet = subprocess.DEVNULL
-        command = python_command("from td3core.algorithm.fused.compile import main\nmain()")
-        _compiling.append(
-            subprocess.Popen(  # noqa: S603
-                command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
-            )
-        )
-
-
-def compiler_lock(*, wait: bool) -> FileLock:
-    """Return the lock of the one process that compiles; it is free again when that one is gone.
-
-    Taking it waits for another process, or raises :class:`filelock.Timeout`.
+def _load_from_cache(
+    machine_code: ModuleType, announce: Announce, stopped: Callable[[], bool]
+) -> None:
+    """Load what is in the cache once it is there.
 
     Raises:
-        OSError: the user's cache folder cannot be written.
+        UntrustedError: others may write to the cache.
+        OSError: it cannot be read or written.
     """
-    make_folder(_folder())
-    return FileLock(_folder() / "compiling", blocking=wait)
+    path = cache_file.path_of(machine_code.key())
+    cache_file.make_folder()
+    compiled = False
+    while True:
+        try:
+            _install(machine_code, path)
+        except FileNotFoundError:
+            pass
+        except cache_file.DamagedError:
+            template = "The compiled update in {folder} is damaged; it is compiled again."
+            announce(Message(template, folder=path.parent))
+        else:
+            return
+        if compiled:
+            raise OSError("what was written cannot be read back")
+        compiled = _compile_or_wait(path, announce, stopped)
 
 
-def mark_ready() -> None:
-    """Leave the marker that says that the compiled update is in the cache.
-
-    Raises:
-        OSError: the user's cache folder cannot be written.
-    """
-    make_folder(_marker().parent)
-    write_atomically(_marker(), b"")
-
-
-def _marker() -> Path:
-    return _folder() / "ready"
-
-
-def _folder() -> Path:
-    """Return the folder of the kernel compiled for this machine and these versions."""
-    about = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in _SOURCES]
-    versions = [version(name) for name in ("numba", "llvmlite", "numpy", "scipy")]
-    key = hashlib.sha256(repr((versions, sys.version, _processor(), about)).encode())
-    root = platformdirs.user_cache_path("td3-studio", False)
-    return root / "kernels" / key.hexdigest()[:16]
-
-
-def _processor() -> str:
-    """Return name and features of the processor, which compiled code depends on."""
+def _install(machine_code: ModuleType, path: Path) -> None:
+    data = cache_file.read(path)
     try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        import platform
+        machine_code.install(data)
+    except Exception as problem:
+        log.debug("the compiled update cannot be loaded", exc_info=True)
+        # Else a compiler would find it there, and undamaged.
+        path.unlink(missing_ok=True)
+        raise cache_file.DamagedError from problem
 
-        return platform.processor()
-    return "".join(sorted({line for line in lines if line.startswith(("model name", "flags"))}))
+
+def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]) -> bool:
+    """Compile into the cache, or wait while another process does; return whether it was this one.
+
+    Raises:
+        KernelError: it cannot be compiled here.
+        OSError: the cache cannot be written.
+        StoppedError: a stop was requested.
+    """
+    if not _another_compiles():
+        template = (
+            "Compiling the update for this computer; this happens once and takes about half a"
+            " minute."
+        )
+        announce(Message(template))
+        _compile(path, stopped, in_cache=True)
+        return True
+    announce(Message("Waiting while another process compiles the update for this computer."))
+    while _another_compiles():
+        _require_not_stopped(stopped)
+        time.sleep(_POLL_S)
+    return False
+
+
+def _another_compiles() -> bool:
+    try:
+        with cache_file.lock().acquire(blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
+def _compile_privately(stopped: Callable[[], bool]) -> bytes:
+    """Compile for this process alone."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="td3-studio-") as folder:
+            path = Path(folder) / "update"
+            _compile(path, stopped, in_cache=False)
+            return cache_file.read(path)
+    except (cache_file.DamagedError, OSError) as problem:
+        raise _cannot_compile(str(problem)) from problem
+
+
+def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None:
+    """Run the compiler, and wait for it; it ends with the wait."""
+    with tempfile.TemporaryFile() as errors:
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(  # noqa: S603
+            _command(path, in_cache=in_cache),
+            stdin=quiet,
+            stdout=quiet,
+            stderr=errors,
+            # A Ctrl-C in the terminal is for this process, which then stops waiting.
+            start_new_session=True,
+        )
+        try:
+            while (code := _exit_code(process)) is None:
+                _require_not_stopped(stopped)
+        finally:
+            process.kill()
+            process.wait()
+        if code == 0:
+            return
+        errors.seek(0)
+        lines = errors.read().decode(errors="replace").split("\n")
+    ended = f"the compiler was killed by signal {-code}" if code < 0 else f"exit status {code}"
+    last = next((line for line in reversed(lines) if line.strip()), ended)
+    if code == CANNOT_KEEP:
+        raise OSError(last)
+    raise _cannot_compile(last.rstrip("."))
+
+
+def _exit_code(process: "subprocess.Popen[bytes]") -> int | None:
+    try:
+        return process.wait(_POLL_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _command(path: Path, *, in_cache: bool) -> list[str]:
+    code = "import sys\nfrom td3core.algorithm.fused.compile import main\nsys.exit(main(sys.argv))"
+    return python_command(code, [str(path), "cache" if in_cache else "private"])

@@ -8,17 +8,16 @@ to that.
 from numba import njit, prange
 
 from td3core.algorithm.fused.kernel import (
-    adam,
-    average_target,
-    critic_gradient,
     fill_y,
     load,
     target_action,
     target_q,
     update_actor,
+    update_critic,
 )
+from td3core.algorithm.fused.passes import begin_step
 
-_parallel = njit(nogil=True, cache=True, error_model="numpy", parallel=True)
+_parallel = njit(nogil=True, error_model="numpy", parallel=True)
 
 
 @_parallel
@@ -28,12 +27,12 @@ def _target_qs(critics, w):
 
 
 @_parallel
-def _critic_gradients(critics, w, sums):
+def _update_critics(critics, w, step, sums):
     for member in prange(critics.members):
-        critic_gradient(critics, member, w, w.critic_h[member], w.critic_g[member], sums)
+        update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, sums)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def update_many(
     ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
 ):
@@ -44,11 +43,10 @@ def update_many(
         target_action(actor, live, w)
         _target_qs(critics, w)
         sums[2] += fill_y(critics, live, w)
-        _critic_gradients(critics, w, sums)
-        adam(critics, live.critic_lr)
-        if (updates + i + 1) % live.policy_delay == 0:
+        moves_actor = (updates + i + 1) % live.policy_delay == 0
+        step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
+        _update_critics(critics, w, step, sums)
+        if moves_actor:
             update_actor(actor, critics, live, w, sums)
-            average_target(actor, live.tau)
-            average_target(critics, live.tau)
             moved += 1
     return moved

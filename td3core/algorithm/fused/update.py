@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.algorithm.fused import kernel, parallel
+from td3core.algorithm.fused import kernel, parallel, passes
 from td3core.arrays import Doubles, Floats
 from td3core.config import RunConfig, Tunables
 from td3core.inference.normaliser import Normaliser
@@ -95,7 +95,7 @@ class FusedUpdate:
         """``sums``: those of :class:`~td3core.algorithm.update_metrics.UpdateMetrics`."""
         self._smoothing, self._sums = smoothing, sums
         self._networks = tuple(
-            kernel.Network(
+            passes.Network(
                 np.array(state.online.widths, np.int64),
                 len(state.names),
                 activation == "relu",
@@ -134,9 +134,14 @@ class FusedUpdate:
             self._work = self._make_work(batch)
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
         shift, scale = self._identity if normaliser is None else normaliser.affine()
-        live = kernel.Live(*(getattr(tunables, name) for name in kernel.Live._fields))
-        live = live._replace(
-            actor_lr=lr_share * tunables.actor_lr, critic_lr=lr_share * tunables.critic_lr
+        live = kernel.Live(
+            tunables.gamma,
+            tunables.tau,
+            tunables.policy_noise,
+            tunables.noise_clip,
+            lr_share * tunables.actor_lr,
+            lr_share * tunables.critic_lr,
+            tunables.policy_delay,
         )
         scaling = shift, scale, normaliser is not None
         rest = live, updates, self._work, self._sums
@@ -149,6 +154,8 @@ class FusedUpdate:
         actor_size, critic_size = (batch * int(widths[1:].sum()) for widths in (actor, critics))
         pair, obs = (batch, int(critics[0])), (batch, self._obs_dim)
         batches = (batch, batch, (members, batch), batch)
-        sizes = (actor_size, actor_size, (members, critic_size), (members, critic_size))
+        # Q' needs the outputs of the target actor no longer: both are written to the same place.
+        longest = max(actor_size, critic_size)
+        sizes = (actor_size, actor_size, (members, longest), (members, critic_size))
         shapes = (pair, pair, obs, *batches, *sizes)
         return kernel.Work(*(np.zeros(shape, np.float32) for shape in shapes))

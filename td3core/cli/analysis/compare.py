@@ -213,12 +213,12 @@ def _improvements(
     comparison: "Comparison",
 ) -> "Iterator[tuple[GroupResult, GroupResult, Estimate]]":
     """Yield every pair of groups that can be compared, with P(first > second)."""
-    from td3core.analysis.comparison import improvement
+    from td3core.analysis.comparison import LEAST_RUNS, improvement
 
     for at, first in enumerate(comparison.groups):
         for second in comparison.groups[at + 1 :]:
             same = first.group.env == second.group.env
-            if same and len(first.finals) and len(second.finals):
+            if same and min(len(first.finals), len(second.finals)) >= LEAST_RUNS:
                 yield first, second, improvement(first, second)
 
 

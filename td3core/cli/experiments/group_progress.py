@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from td3core.cli.progress import BarReporter
 from td3core.cli.terminal import printable
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
-from td3core.protocol.events import Evaluated, Event, Warned
+from td3core.protocol.events import Evaluated, Event, Preparing, Warned
 
 
 class GroupProgress(BarReporter):
@@ -48,6 +48,8 @@ class GroupProgress(BarReporter):
                 seed,
                 f"step {event.env_steps:>9,}  return {result}{best}",
             )
+        elif isinstance(event, Preparing):
+            self._print(seed, event.message)
         elif isinstance(event, Warned):
             self._print(seed, f"Warning: {event.message}")
         if status.state is not self._states.get(seed):

@@ -18,7 +18,7 @@ from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
-from td3core.experiments.groups.start import allocation_of, plan_group
+from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 
@@ -47,6 +47,9 @@ def resume_group(
     """Continue a group: resume what was interrupted, start what was not started."""
     if steps is not None:
         group = group.with_steps(steps)
+    group, notice = on_this_machine(group)
+    if notice:
+        log(notice)
     allocation = allocation_of(group, consent, jobs)
     return _run(group, allocation, consent, save=steps is not None, as_json=as_json)
 

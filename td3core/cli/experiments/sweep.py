@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.consent import obtain_consent, rehearse_all, with_typed_consent
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
@@ -34,7 +34,10 @@ def sweep(
     runs_dir: RunsDir = None,
     env_module: EnvModule = None,
     jobs: Annotated[
-        int | None, typer.Option(min=0, max=1024, help="Runs at once; 0 for one per free core.")
+        int | None,
+        typer.Option(
+            min=0, max=1024, help="Runs at once; 0 for as many as free cores and memory allow."
+        ),
     ] = None,
     ray: Annotated[
         str | None,
@@ -66,8 +69,10 @@ def sweep(
         text, spec = read_sweep_file(target, env_module)
     # Its file may not name a module, so the user did; but its settings may come from anyone.
     consent = with_typed_consent(EnvChoice(spec.environment)).consent
-    for choice in spec.env_choices():
-        consent |= obtain_consent(choice.with_consent(consent), given=trust_env)
+    choices = spec.env_choices()
+    for choice in choices:
+        consent |= obtain_consent(choice.with_consent(consent), given=trust_env, alone=False)
+    rehearse_all([choice.with_consent(consent) for choice in choices])
     request = SweepRequest(
         text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
     )
@@ -80,7 +85,7 @@ def _conduct(request: "SweepRequest", *, as_json: bool) -> Answer:
 
     control = Control()
     with interrupts_stop(control), SweepProgress(console) as report:
-        state, failed = conduct(request, control, report)
+        state, failed = conduct(request, control, report, log)
     if not as_json:
         for line in summary(state):
             print_result(line)

@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.conductor import Conductor
@@ -16,7 +15,7 @@ from td3core.experiments.groups.messages import (
     ResumedGroup,
 )
 from td3core.experiments.groups.seed_status import SeedStatus
-from td3core.experiments.groups.start import allocation_of, plan_group
+from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
@@ -37,17 +36,17 @@ def main() -> None:
 
 
 def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
-    # The window that starts this has asked the user, and remembered the answer.
-    consent = remembered()
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
-        plan = (job.runs_dir, job.seeds, job.config, job.tunables, consent, job.jobs)
+        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.consent, job.jobs)
         group, allocation = plan_group(*plan)
     else:
-        group = open_group(job.path)
+        group, notice = on_this_machine(open_group(job.path))
+        if notice:
+            link.send(GroupLog(seed=group.seeds[0], line=notice))
         if job.steps is not None:
             group = group.with_steps(job.steps)
-        allocation = allocation_of(group, consent)
+        allocation = allocation_of(group, job.consent)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
     conductor = Conductor(
@@ -55,7 +54,7 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
-        consent=consent,
+        consent=job.consent,
     )
     commands = _Commands(conductor)
     link.listen(commands.take, commands.parent_gone)

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message
+from td3core.errors import Message, RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
@@ -15,9 +16,14 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status
 from td3core.experiments.jobs import Job, NewRun, ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
+from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
+from td3core.runs.resumption import class_of_run
+from td3core.system.numerics import AUTO
 
 _EXIT_S = 10.0
+_SAVE_S = 60.0
+"""How long the runs that are left at the end may take together to save."""
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
 """How long runs of an earlier process of the group may take to save and end."""
 _LOOK_S = 1.0
@@ -151,7 +157,12 @@ class Conductor:
     def _job_of(self, status: SeedStatus) -> Job:
         group = self._group
         if status.run is not None:
-            return ResumedRun(run=status.run, steps=group.config.steps, consent=self._consent)
+            return ResumedRun(
+                run=status.run,
+                steps=group.config.steps,
+                consent=self._consent,
+                numerics=_class_of(status.run),
+            )
         return NewRun(
             config=group.config_of(status.seed),
             tunables=group.tunables,
@@ -207,8 +218,9 @@ class Conductor:
         """Leave no process behind, whatever has happened."""
         for process in self._processes.values():
             process.stop()
+        end = time.monotonic() + _SAVE_S
         for process in self._processes.values():
-            process.join()
+            process.join(max(end - time.monotonic(), 0.0))
         self._processes.clear()
 
 
@@ -219,3 +231,11 @@ _WITHOUT_PROCESS = {
     "kill": SeedState.STOPPED,
 }
 """What a command makes of a run that waits; it has nothing to save."""
+
+
+def _class_of(run: Path) -> str:
+    """Return the numerics class that a run needs; its own process refuses what cannot be read."""
+    try:
+        return class_of_run(RunDirectory.open(run))
+    except RequestError:
+        return AUTO

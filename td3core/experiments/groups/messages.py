@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
+from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedStatus
@@ -18,6 +19,7 @@ class NewGroup:
     config: RunConfig
     tunables: Tunables
     jobs: int | None = None
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class ResumedGroup:
 
     path: Path
     steps: int | None = None
+    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

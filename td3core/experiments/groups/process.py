@@ -44,10 +44,6 @@ class GroupProcess:
         """Let the group continue when this process ends."""
         self._process.send("detach")
 
-    def join(self, timeout_s: float | None = None) -> bool:
-        """Wait until the group is over; return whether it is."""
-        return self._process.join(timeout_s)
-
     def _on_message(self, message: GroupMessage) -> None:
         self._over = isinstance(message, GroupEnded)
         self._report(message)

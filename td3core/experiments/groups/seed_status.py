@@ -92,6 +92,8 @@ class SeedStatus:
                 return replace(self, last=event.mean, best=best)
             case Ended():
                 return self._ended(event, _ENDINGS[event.stopped])
+            case Failed(cancelled=True):
+                return replace(self, state=SeedState.STOPPED)
             case Failed(ending=None):
                 killed = self.run is not None and not event.request
                 state = SeedState.INTERRUPTED if killed else SeedState.FAILED

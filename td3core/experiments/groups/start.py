@@ -6,8 +6,10 @@ from pathlib import Path
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import Consent
 from td3core.envs.make import check_env
+from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
 from td3core.experiments.groups.group import Group, create_group
+from td3core.system import numerics
 
 
 def plan_group(
@@ -20,15 +22,28 @@ def plan_group(
 ) -> tuple[Group, Allocation]:
     """Make a new group, and decide how many of its runs train at once.
 
-    The number of threads is part of its settings, because results depend on it.
+    Threads and numerics class are part of its settings, because results depend on them.
 
     Raises:
         RequestError: the settings are refused, or the folder cannot be written.
     """
     check_together(config, tunables)
     allocation = _allocate(len(seeds), config, tunables, consent, jobs)
-    config = replace(config, threads=allocation.threads)
+    name = numerics.resolve_for_children(config.numerics)
+    config = replace(config, threads=allocation.threads, numerics=name)
     return create_group(runs_dir, seeds, config, tunables, jobs), allocation
+
+
+def on_this_machine(group: Group) -> tuple[Group, Message | None]:
+    """Return a group with the numerics class of runs that begin here, and what to say of it.
+
+    Those that have begun resume in theirs, or say themselves that they cannot.
+    """
+    wanted = group.config.numerics
+    earlier = "" if wanted == numerics.AUTO else wanted
+    here = (numerics.current(), *numerics.available())
+    name, sentence = numerics.shared_class(numerics.AUTO, earlier, [here])
+    return replace(group, config=replace(group.config, numerics=name)), sentence
 
 
 def allocation_of(group: Group, consent: Consent, jobs: int | None = None) -> Allocation:

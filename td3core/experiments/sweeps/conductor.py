@@ -25,6 +25,8 @@ _POLL_S = 0.25
 _STATE_EVERY_S = 1.0
 _MOST_LOSSES = 3
 _GIVE_UP_AFTER = 5
+_SAVE_S = 60.0
+"""How long runs that are stopped may take to save; those that hang are ended after that."""
 
 
 class SweepConductor:
@@ -146,6 +148,7 @@ class SweepConductor:
         note = f"Trial {trial.number} of the sweep {self._spec.name}."
         try:
             config, tunables = self._spec.run_settings(trial.settings, run.seed)
+            config = replace(config, numerics=self._executor.numerics)
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
             self._executor.start(run.path)
         except (RequestError, OSError) as problem:
@@ -275,7 +278,8 @@ class SweepConductor:
         self._control.stop()
         for trial in self._live.values():
             self._stop(trial)
-        while any(trial.active for trial in self._live.values()):
+        until = time.monotonic() + _SAVE_S
+        while any(trial.active for trial in self._live.values()) and time.monotonic() < until:
             for end in self._executor.wait(_POLL_S):
                 self._take(end)
         self._conclude()

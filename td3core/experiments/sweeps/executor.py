@@ -11,12 +11,14 @@ from typing import Protocol
 
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.sweeps.worker import Outcome, WorkerJob
+from td3core.system import numerics
 from td3core.system.child_process import python_command
 from td3core.system.regular_files import open_own, read_text, require_own
 
 _WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
 _CLOSE_S = 60.0
+_KILLED_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,10 @@ class Executor(Protocol):
     def slots(self) -> int:
         """How many runs train at once."""
 
+    @property
+    def numerics(self) -> str:
+        """The numerics class of its processes."""
+
     def start(self, run: Path) -> None:
         """Train this run from where it stands.
 
@@ -54,27 +60,22 @@ class Executor(Protocol):
         """Stop everything that is left and release what the executor holds."""
 
 
-def free_cores() -> int:
-    """Return the number of cores that other programs leave free now, at least 1."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    try:
-        load = os.getloadavg()[0]
-    except (AttributeError, OSError):
-        load = 0.0
-    return max(1, cores - round(load))
-
-
 class LocalExecutor:
     """One process of this machine for each run.
 
     Another one is kept ready: loading torch takes a process a second or two.
     """
 
-    def __init__(self, slots: int, log_dir: Path, consent: Consent = NO_CONSENT) -> None:
+    def __init__(
+        self,
+        slots: int,
+        log_dir: Path,
+        consent: Consent = NO_CONSENT,
+        numerics_class: str = numerics.AUTO,
+    ) -> None:
         """``consent`` is to the code that the files of its runs name."""
+        self._environment = numerics.environment_of(numerics_class)
+        self.numerics = numerics_class
         self._slots, self._allowed = slots, [list(each) for each in sorted(consent.allowed)]
         self._log_dir = log_dir
         self._spare: subprocess.Popen[bytes] | None = None
@@ -111,7 +112,11 @@ class LocalExecutor:
         path = self._log_dir / "workers.log"
         with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as log:
             return subprocess.Popen(  # noqa: S603
-                python_command(_WORKER), stdin=subprocess.PIPE, stdout=log, stderr=log
+                python_command(_WORKER),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self._environment,
             )
 
     def stop(self, run: Path) -> None:
@@ -149,7 +154,9 @@ class LocalExecutor:
                 process.wait(max(0.0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                # One that waits for a disk that does not answer cannot even be killed.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_KILLED_S)
         self._processes.clear()
 
     def _outcome_file(self, run: Path) -> Path:

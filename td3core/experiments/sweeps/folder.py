@@ -3,6 +3,7 @@
 The runs themselves lie among all other runs, named after sweep, trial and seed.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
+from td3core.system.numerics import AUTO
 from td3core.system.regular_files import glob, read_text, require_own
 
 SWEEPS = "sweeps"
@@ -168,6 +170,15 @@ class SweepFolder:
     def run_path(self, number: int, seed: int) -> Path:
         """Return the folder of a trial's run."""
         return self.runs_dir / f"{self.name}_t{number:03d}_s{seed}"
+
+    def class_of_runs(self) -> str:
+        """Return the numerics class of the runs so far; empty without any."""
+        for path in glob(self.runs_dir, f"{self.name}_t*_s*"):
+            with contextlib.suppress(RequestError):
+                name = RunDirectory.open(path).config.numerics
+                if name != AUTO:
+                    return name
+        return ""
 
     def make_run(
         self, number: int, seed: int, config: RunConfig, tunables: Tunables, note: str

@@ -1,6 +1,6 @@
 """Starts or continues a sweep, from its file or a bundled one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -8,16 +8,20 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
+from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.conductor import SweepConductor
-from td3core.experiments.sweeps.executor import Executor, LocalExecutor, free_cores
+from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.lock import RunLock
+from td3core.system import numerics
+from td3core.system.capacity import free_cores
 from td3core.system.regular_files import read_text
 
 SUFFIX = ".toml"
@@ -69,16 +73,21 @@ def with_module(spec: SweepSpec, env_module: str | None) -> SweepSpec:
 
 
 def conduct(
-    request: SweepRequest, control: Control, report: Callable[[SweepState], None]
+    request: SweepRequest,
+    control: Control,
+    report: Callable[[SweepState], None],
+    announce: Callable[[str], None] = lambda _: None,
 ) -> tuple[SweepState, bool]:
     """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
+
+    ``announce`` is told what the user should know before it begins.
 
     Raises:
         RequestError: it is refused; the sweep is as it was.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
     # With arguments, which it may need.
-    check_env(spec.env_choices()[0].with_consent(request.consent))
+    info = check_env(spec.env_choices()[0].with_consent(request.consent))
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
@@ -89,25 +98,57 @@ def conduct(
         folder.take_stop()
         executor: Executor
         if connect is None:
-            executor = LocalExecutor(slots or free_cores(), folder.log_dir, request.consent)
+            name = _class_of_all([(numerics.current(), *numerics.available())], folder, announce)
+            slots = slots or local_slots(spec, info)
+            executor = LocalExecutor(slots, folder.log_dir, request.consent, name)
         else:
-            executor = connect(slots, request.consent)
+            executor = connect(slots, request.consent, folder, announce)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
         conductor = SweepConductor(spec, folder, study, executor, control, report)
         state = conductor.run()
     return state, conductor.failed
 
 
-def _ray_connection(address: str, resources: ExitStack) -> Callable[[int, Consent], Executor]:
+def _class_of_all(
+    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[str], None]
+) -> str:
+    """Return the numerics class of all runs of a sweep: trials must be comparable."""
+    wanted = str(folder.spec().settings.get("numerics", numerics.AUTO))
+    name, sentence = numerics.shared_class(wanted, folder.class_of_runs(), machines)
+    if sentence:
+        announce(sentence)
+    return name
+
+
+def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
+    """Return how many runs of a sweep the free cores and memory of this machine allow at once."""
+    ends = [
+        spec.run_settings({name: spec.values_of(name)[end] for name in spec.space}, 0)
+        for end in (0, -1)
+    ]
+    threads = max(config.torch_threads for config, _ in ends)
+    needed = max(bytes_of_run(config, tunables, info) for config, tunables in ends)
+    return allocate(max(free_cores() // threads, 1), needed, threads=threads).jobs
+
+
+def _ray_connection(
+    address: str, resources: ExitStack
+) -> Callable[[int, Consent, SweepFolder, Callable[[str], None]], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
             "Ray is not installed; install it with the extra: {extra}.", extra="td3-studio[ray]"
         )
-    from td3core.experiments.sweeps.ray_executor import RayExecutor, connect
+    from td3core.experiments.sweeps.ray_executor import RayExecutor, classes_of_nodes, connect
 
     resources.enter_context(connect(address))
-    return RayExecutor
+
+    def make(
+        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[str], None]
+    ) -> Executor:
+        return RayExecutor(slots, consent, _class_of_all(classes_of_nodes(), folder, announce))
+
+    return make
 
 
 def _read(path: Path) -> str:

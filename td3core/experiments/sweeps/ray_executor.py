@@ -20,6 +20,8 @@ from td3core.errors import RequestError, brief
 from td3core.experiments.sweeps.executor import RunEnd
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.experiments.sweeps.worker import Outcome
+from td3core.system import numerics
+from td3core.system.capacity import usable_cores
 from td3core.system.files import write_atomically
 
 _RESTARTS = 3
@@ -49,6 +51,7 @@ def connect(address: str) -> Iterator[None]:
         # Nobody else reaches it there.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         options |= {"include_dashboard": False, "_node_ip_address": _LOCALHOST}
+        options["num_cpus"] = usable_cores()
     try:
         ray.init(logging_level=logging.CRITICAL, **options)
     except Exception as problem:
@@ -82,8 +85,11 @@ class _Job:
 class RayExecutor:
     """One Ray actor for each run."""
 
-    def __init__(self, slots: int, consent: Consent = NO_CONSENT) -> None:
+    def __init__(
+        self, slots: int, consent: Consent = NO_CONSENT, numerics_class: str = numerics.AUTO
+    ) -> None:
         """``slots``: runs at once; 0 for one per core of the cluster."""
+        self.numerics = numerics_class
         # Other nodes have the modules in folders of their own.
         self._modules = tuple(sorted(name for name, _ in consent.allowed))
         cores = int(ray.cluster_resources().get("CPU", 1))
@@ -98,7 +104,7 @@ class RayExecutor:
 
     def start(self, run: Path) -> None:
         """Train this run from where it stands."""
-        actor = _actor_class().remote()
+        actor = _actor_class(numerics.pinning(self.numerics)).remote()
         self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None, self._modules))
 
     def stop(self, run: Path) -> None:
@@ -183,8 +189,21 @@ def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
     return actor.train.remote(str(run), (run / "run.toml").read_bytes(), files, modules)
 
 
-def _actor_class() -> Any:
-    """Return the worker as an actor, which Ray starts again when its node or process is lost."""
+def classes_of_nodes() -> list[tuple[str, ...]]:
+    """Return the numerics classes of each node of the cluster, the fastest first."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    look = ray.remote(num_cpus=0)(numerics.available)
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    plans = [NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes]
+    return list(ray.get([look.options(scheduling_strategy=plan).remote() for plan in plans]))
+
+
+def _actor_class(variables: dict[str, str]) -> Any:
+    """Return the worker as an actor, which Ray starts again when its node or process is lost.
+
+    ``variables`` are set in its process before it imports anything.
+    """
 
     class Actor(RayWorker):
         def __init__(self) -> None:
@@ -197,5 +216,6 @@ def _actor_class() -> Any:
         "max_task_retries": _RESTARTS,
         # The run, and what is asked of it meanwhile.
         "max_concurrency": 3,
+        "runtime_env": {"env_vars": variables},
     }
     return ray.remote(**options)(Actor)

@@ -102,7 +102,7 @@ class SweepSpec:
     sampler_seed: int
     pruning: str
     jobs: int
-    """Runs at once; 0 for one per free core."""
+    """Runs at once; 0 for as many as the free cores and memory allow."""
     time_limit_min: float
     """Minutes the sweep may take in all; 0 for no limit."""
 

@@ -66,7 +66,8 @@ def train_run(
         time.sleep(_POLL_S)
     outcome = resume(run, control, report, consent=consent)
     if isinstance(outcome, Failed):
-        return Outcome(stopped="failed", message=str(outcome.message))
+        stopped = "user" if outcome.cancelled else "failed"
+        return Outcome(stopped=stopped, message=str(outcome.message))
     return Outcome(stopped=outcome.stopped)
 
 

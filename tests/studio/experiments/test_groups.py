@@ -1,5 +1,6 @@
 """Groups and the queue in the whole window."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from studio.experiments.panel import ManyRunsPanel
+from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
+from td3core.config.consent import Consent
 from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group, create_group
@@ -24,6 +27,7 @@ from tests.support.scripted import STEPS
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
 PATIENCE_MS = 60_000
+WAIT_S = 10
 TINY = {"learning_starts": 20, "buffer_size": 1000, "eval_interval": 100, "eval_episodes": 2}
 
 
@@ -53,9 +57,6 @@ class PlayedGroup:
     def detach(self) -> None:
         self.detached = True
 
-    def join(self, timeout_s: float | None = None) -> bool:
-        return True
-
     def show(self, seed: int, state: SeedState, **values: Any) -> None:
         self.report(SeedStatus(seed=seed, state=state, **values))
 
@@ -74,7 +75,7 @@ def played(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Iterator[type
 
 @pytest.fixture
 def panel(window: MainWindow) -> ManyRunsPanel:
-    return window.panels.get(ManyRunsPanel)
+    return window.panels.named("many")
 
 
 def fill_in(find: Callable[[str], QWidget], env: str, steps: int, seeds: str = "") -> None:
@@ -275,6 +276,31 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     assert not window.many.busy
 
 
+def test_a_disk_that_does_not_answer_keeps_no_window_open(
+    qtbot, left_alone, window, monkeypatch
+) -> None:
+    looking, answer = threading.Event(), threading.Event()
+
+    def hang(_: object) -> tuple[SeedStatus, ...]:
+        looking.set()
+        answer.wait(WAIT_S)
+        return ()
+
+    monkeypatch.setattr("studio.experiments.followed_group.watch", hang)
+    monkeypatch.setattr("studio.window.main_window.wait_for_cancelled", lambda: None)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "keep")
+    qtbot.waitUntil(looking.is_set, timeout=PATIENCE_MS)
+    for verb in ("pause", "stop"):
+        window.many.session.command(verb)
+    window.close()
+    assert not window.isVisible()
+    assert {"follow-group"} <= {thread.name for thread in threading.enumerate()}
+    # Once it answers, what was asked for is written all the same.
+    answer.set()
+    qtbot.waitUntil(lambda: "follow-group" not in {t.name for t in threading.enumerate()})
+    assert [asked.verb for asked in take_requests(left_alone)] == ["pause", "stop"]
+
+
 @pytest.mark.parametrize("size", [(1280, 800), (1024, 700)])
 def test_the_summary_of_a_group_is_whole_in_a_small_window(
     qtbot, window, panel, played, find, runs_dir, size: tuple[int, int]
@@ -305,9 +331,9 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     qtbot, window, panel, played, monkeypatch, runs_dir
 ) -> None:
     config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
-    asked: list[str] = []
+    asked: list[tuple[str, Callable[[Consent], None]]] = []
     monkeypatch.setattr(
-        window.consent, "obtain", lambda choice, then, declined: asked.append(choice.env_id)
+        window.consent, "obtain", lambda choice, then, _: asked.append((choice.env_id, then))
     )
     job = NewGroup(runs_dir=runs_dir, seeds=(0,), config=config, tunables=tunables)
     window.many.session.start(job)
@@ -315,8 +341,19 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     played.last.end()
     qtbot.waitUntil(lambda: not window.many.busy)
     window.many.session.resume()
-    assert asked == [STEPS_ENV]
+    ((env, allow),) = asked
+    assert env == STEPS_ENV
     assert not window.many.busy
+    # The answer goes along: it may be that it could not be remembered.
+    consent = Consent(frozenset({("module", "/folder")}))
+    allow(consent)
+    assert played.last.job == ResumedGroup(path=played.last.job.path, consent=consent)
+    played.last.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    window.many.start(QueuedRun(config=config, tunables=tunables, seeds=(1, 2)))
+    asked[1][1](consent)
+    assert played.last.job.seeds == (1, 2)
+    assert played.last.job.consent == consent
 
 
 def start_three(qtbot, window, find, panel) -> None:

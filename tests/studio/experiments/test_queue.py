@@ -1,12 +1,13 @@
 """The queue: its order, what a restart keeps, and a start that fails."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
+from studio.experiments.queue_file import QueuedRun, SharedQueue, read_queue, write_queue
 from studio.experiments.run_queue import RunQueue
 from td3core.config import make_settings
 from td3core.errors import RequestError
@@ -149,3 +150,88 @@ def test_a_damaged_file_is_reported_and_the_queue_works(qtbot, open_queue, runs_
 def test_an_empty_queue_leaves_no_file(runs_dir: Path) -> None:
     write_queue(runs_dir, ())
     assert not runs_dir.exists()
+
+
+# Several windows on one folder --------------------------------------------------------------------
+
+
+def test_two_windows_keep_what_each_of_them_adds(qtbot, open_queue, runs_dir, machine) -> None:
+    machine.busy = True
+    one, other = open_queue(), open_queue()
+    one.add(queued(1))
+    one.shutdown()
+    other.add(queued(2))
+    other.shutdown()
+    assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
+    qtbot.waitUntil(lambda: seeds_of(other) == [1, 2])
+
+
+def test_two_windows_never_start_the_same_run(qtbot, open_queue, runs_dir, machine) -> None:
+    write_queue(runs_dir, (queued(1), queued(2)))
+    one, other = open_queue(), open_queue()
+    qtbot.waitUntil(lambda: len(one.runs) == len(other.runs) == 2)
+    one.start_next()
+    qtbot.waitUntil(lambda: len(machine.started) == 1)
+    machine.busy = False
+    other.start_next()
+    qtbot.waitUntil(lambda: len(machine.started) == 2)
+    assert machine.started == [1, 2]
+    assert read_queue(runs_dir) == ()
+
+
+def test_a_run_is_claimed_once_however_many_want_it(runs_dir: Path) -> None:
+    write_queue(runs_dir, [queued(seed) for seed in range(12)])
+    found: list[QueuedRun | None] = []
+
+    def claim() -> None:
+        mine = SharedQueue(runs_dir)
+        found.extend(mine.claim() for _ in range(5))
+
+    threads = [threading.Thread(target=claim) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(run.config.seed for run in found if run) == list(range(12))
+
+
+def test_what_one_window_drops_is_dropped_by_name_not_by_place(qtbot, open_queue, runs_dir) -> None:
+    """Also in a queue of a version that did not name its runs, among them equal ones."""
+    write_queue(runs_dir, [queued(seed) for seed in (1, 1, 2)])
+    old = json.loads((runs_dir / "queue.json").read_text())
+    for run in old["runs"]:
+        del run["id"]
+    (runs_dir / "queue.json").write_text(json.dumps(old))
+    one, other = open_queue(), open_queue()
+    qtbot.waitUntil(lambda: len(one.runs) == len(other.runs) == 3)
+    for queue in (one, other):
+        queue.remove(0)
+        queue.shutdown()
+    assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
+
+
+def test_a_run_taken_out_by_a_window_that_closes_stays_in_the_queue(
+    qtbot, open_queue, runs_dir, machine
+) -> None:
+    write_queue(runs_dir, (queued(1), queued(2)))
+    queue = open_queue()
+    qtbot.waitUntil(lambda: len(queue.runs) == 2)
+    queue.start_next()
+    queue.shutdown()
+    qtbot.waitUntil(lambda: not queue._claiming)
+    assert machine.started == []
+    assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
+
+
+def test_a_file_that_cannot_be_read_is_set_aside_before_it_is_written(
+    qtbot, open_queue, runs_dir
+) -> None:
+    runs_dir.mkdir()
+    newer = '{"schema": 9, "runs": []}'
+    (runs_dir / "queue.json").write_text(newer)
+    queue = open_queue()
+    with qtbot.waitSignal(queue.refused):
+        pass
+    queue.add(queued(1))
+    queue.shutdown()
+    assert (runs_dir / "queue.unreadable.json").read_text() == newer

@@ -61,8 +61,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Let no command run; return the words of each."""
     started: list[list[str]] = []
 
-    def run(process: CliProcess, words: list[str], _: object = None) -> None:
-        started.append(words)
+    def run(process: CliProcess, words: list[str], variables: dict[str, str]) -> None:
+        started.append([*words, *variables])
 
     monkeypatch.setattr(CliProcess, "run", run)
     return started
@@ -109,6 +109,7 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     assert find("status_state").text().endswith("a sweep trains")
     # The command itself asks nothing: it reads what was allowed.
     assert "--trust-env" not in commands[0]
+    assert "TD3_STUDIO_CONSENT" in commands[0]
     assert stranger.imported == set()
     assert not window.banner.isVisible()
     window.sweeps.shutdown()

@@ -97,7 +97,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    dimmed = card.plot.getPlotItem().listDataItems()[3].xData
+    dimmed = card.plot.listDataItems()[3].xData
     assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
     assert RunDirectory.open(started.run).parent.run == parent.path.name
 
@@ -293,7 +293,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher.branch_with(parent.last, {"steps": 1600, "tau": 0.3}, NO_CONSENT)
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", NO_CONSENT)
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE

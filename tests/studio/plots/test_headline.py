@@ -2,6 +2,8 @@
 
 from PySide6.QtWidgets import QLabel
 
+from studio.plots.catalogue import PLOTS
+
 
 def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, window) -> None:
     window.resize(1024, 700)
@@ -25,3 +27,13 @@ def test_a_plot_made_large_in_a_small_window_can_be_maximised(qtbot, window, fin
     qtbot.waitUntil(lambda: find("plot_q_maximise").isHidden())
     window.plots.show_large("plot_q")
     qtbot.waitUntil(lambda: not find("plot_q_maximise").isHidden())
+
+
+def test_no_plot_promises_what_a_first_run_does_not_show() -> None:
+    # On Pendulum the actor loss climbs from 2 to 56 and Q falls to -57, with a return of -175.
+    for plot in PLOTS:
+        assert "overestimation" not in plot.help
+        assert not any(word in plot.help for word in ("falls as", "rises as"))
+        if plot.name != "plot_return":
+            assert plot.example == ()
+            assert not any(word in plot.empty for word in ("It falls", "it falls", "it rises"))

@@ -108,6 +108,20 @@ def test_a_maximised_plot_reaches_the_bottom_of_the_middle(qtbot, plots, find, n
     assert card.height() > 0.8 * plots.height()
 
 
+@pytest.mark.parametrize("name", ["plot_return", "plot_actor_loss"])
+def test_a_plot_stays_maximised_while_the_plots_become_a_strip_and_back(
+    qtbot, plots, find, name
+) -> None:
+    find(f"{name}_maximise").click()
+    card = plots.card(name)
+    for columns in (1, 2):
+        plots.set_columns(columns)
+        qtbot.waitUntil(
+            lambda: card.height() > 0.8 * plots.height() and card.width() == plots.width(),
+            timeout=5_000,
+        )
+
+
 def test_a_plot_fills_the_middle_until_escape(qtbot, plots, find) -> None:
     find("plot_q_maximise").click()
     assert [name for name in ("plot_return", "plot_q") if not plots.card(name).isHidden()] == [

@@ -114,7 +114,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
     for _ in range(2):
         for name, expected in (("plot_q", q), ("plot_critic_loss", loss)):
             card = window.plots.card(name)
-            items = card.plot.getPlotItem().listDataItems()
+            items = card.plot.listDataItems()
             drawn = [i.name() for i in items if i.xData is not None and len(i.xData)]
             assert drawn == expected
             assert legend(card).split() == [word for label in expected for word in ("●", label)]

@@ -119,7 +119,7 @@ def test_no_grid_line_cuts_through_a_curve(qtbot, window):
     card = window.plots.card("plot_actor_loss")
     window.show()
     qtbot.waitUntil(lambda: card.plot.getAxis("left").opacity() == 1.0)
-    curve, box = card.plot.getPlotItem().listDataItems()[0], card.plot.getViewBox()
+    curve, box = card.plot.listDataItems()[0], card.plot.getViewBox()
     seen = card.plot.grab().toImage()
     colour = curve.opts["pen"].color().name()
     ends = (box.mapViewToDevice(QPointF(x, curve.yData[0])) for x in curve.xData[[0, -1]])

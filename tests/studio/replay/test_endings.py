@@ -1,6 +1,7 @@
 """What is left behind when a player, a window or a renderer ends."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.replay.player import Player, PlayerState
+from studio.replay.renderer import protocol
+from studio.replay.renderer_client import Reader
 from tests.studio.replay.scenes import (
     WAIT_MS,
     blocks,
@@ -50,6 +53,29 @@ def test_closing_ends_a_renderer_that_no_longer_listens(
     os.kill(player.pid, signal.SIGSTOP)
     player.close()
     assert not renderers()
+
+
+def test_a_reader_ends_though_another_process_holds_its_pipe(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.replay.renderer_client._LOOK_S", 0.05)
+    ours, held_open = multiprocessing.Pipe()
+    ending, sentinel = os.pipe()
+    reader, heard = Reader(ours, sentinel, "td3_none_"), list[object]()
+    reader.replied.connect(lambda _, reply: heard.append(reply))
+    last = protocol.Crashed(message="the last words", details="")
+    try:
+        held_open.send(last)
+        reader.start()
+        reader.requestInterruption()
+        assert reader.wait(5_000)
+        qtbot.waitUntil(lambda: heard == [last])
+    finally:
+        held_open.close()
+        reader.wait()
+        ours.close()
+        os.close(ending)
+        os.close(sentinel)
 
 
 ORPHAN = """

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.player import PlayerState
+from studio.session.agents import SavedAgents
 from td3core.envs.make import check_env
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, watched, write_agent
 
@@ -113,6 +114,25 @@ def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loade
     pane.note_saved(best, 3000, 7.0)
     assert agrees(pane, best, "earlier best, step 2,000")
     qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 3,000"), timeout=WAIT_MS)
+
+
+def test_an_agent_of_the_run_before_is_called_that_until_the_next_run_saves_one(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    def agents(of: Path, *paths: Path) -> SavedAgents:
+        stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
+        favourite = next(iter(paths), None)
+        return SavedAgents(run=of, stamps=stamps, means={}, favourite=favourite, run_bytes=0)
+
+    best, later = save(run, "best", 1000), run.with_name("later")
+    pane.show_run(agents(run, best))
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
+    pane.set_current_run(later)
+    pane.checkpoints.listed.emit(agents(later))
+    assert pane.caption.title.text() == "Pendulum-v1 · from run (earlier run), step 1,000"
+    # Still of the first run, whose file is there.
+    pane.checkpoints.listed.emit(agents(later, save(later, "best", 10)))
+    assert pane.caption.title.text() == "Pendulum-v1 · from run (earlier run), step 1,000"
 
 
 def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_chosen(

@@ -21,6 +21,7 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluation.result import EvaluationResult
 from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.runs.metadata import RunLabel, write_label
 
 # Qt's off-screen platform says so for every window with a smallest size.
 pytestmark = pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True)
@@ -251,6 +252,16 @@ def test_choosing_an_earlier_run_lists_its_checkpoints_and_keeps_the_selection(
     assert not panel.model.find(older.best).isValid()
     assert panel.chosen() is None
     assert not said
+
+
+def test_earlier_runs_are_called_what_the_user_calls_them(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path
+) -> None:
+    run = make_run(tmp_path, 0)
+    write_label(run.path, RunLabel(name="my walk"))
+    panel.set_current_run(tmp_path / "runs" / "another")
+    qtbot.waitUntil(lambda: panel.source.count() == 2)
+    assert panel.source.itemText(1) == "BipedalWalker-v3 · my walk"
 
 
 def test_the_list_of_earlier_runs_opens_once_it_has_been_read(

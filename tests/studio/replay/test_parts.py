@@ -1,20 +1,27 @@
 """The parts of the replay, each on its own: pictures in shared memory, the clock."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from studio.replay.caption import Caption
 from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
 from studio.replay.renderer.scaling import fitted
-from studio.replay.renderer.stage import Clock
+from studio.replay.renderer.stage import Clock, Episode, LoadedAgent
+from studio.replay.renderer_client import Picture
 from studio.replay.share.histogram import ReturnHistogram
+from td3core.envs.trust import consent_to
+from td3core.evaluation.rollout import RolloutStep
 from tests.studio.replay.scenes import blocks
+from tests.td3core.helpers import write_checkpoint
 
 
 def test_a_slot_is_written_again_only_after_its_release() -> None:
@@ -148,3 +155,64 @@ def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
     assert "cannot be written" in refused[0]
     texts = [action.text() for action in histogram.export_button.menu().actions()]
     assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
+
+
+SWING = """
+'''Before.'''
+import gymnasium as gym
+import numpy as np
+
+class Swing(gym.Env):
+    observation_space = gym.spaces.Box(-1, 1, (3,))
+    action_space = gym.spaces.Box(-1, 1, (2,))
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(3, "f"), {}
+"""
+
+
+def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "swing.py").write_text(SWING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = write_checkpoint(tmp_path / "agent.safetensors", env="swing:Swing")
+
+    def played() -> str | None:
+        agent = LoadedAgent(path, consent_to(["swing"]))
+        Episode(agent, seed=0, index=0, draws=False).close()
+        return sys.modules["swing"].__doc__
+
+    assert played() == "Before."
+    (tmp_path / "swing.py").write_text(SWING.replace("Before", "Anew"))
+    assert played() == "Anew."
+    del sys.modules["swing"]
+
+
+def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> None:
+    caption = Caption()
+    qtbot.addWidget(caption)
+    caption.resize(400, 60)
+    caption.show()
+
+    def shown(step: int) -> Picture:
+        moment = RolloutStep(step, 1.0, 10.0 * step, terminated=False, truncated=False)
+        return Picture(image=QImage(), episode=step, moment=moment)
+
+    caption.show_picture(shown(1))
+    QApplication.processEvents()
+    seen: list[QEvent.Type] = []
+
+    class Watcher(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+            seen.append(event.type())
+            return False
+
+    watcher = Watcher()
+    caption.installEventFilter(watcher)
+    caption.show_picture(shown(1000))
+    QApplication.processEvents()
+    caption.removeEventFilter(watcher)
+    texts = [label.text() for label in caption.findChildren(QLabel) if label.isVisible()]
+    assert texts == ["step 1000", "return 10,000.0", "episode 1001"]
+    assert QEvent.Type.LayoutRequest not in seen

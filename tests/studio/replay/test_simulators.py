@@ -14,7 +14,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QStyle
 from pytestqt.qtbot import QtBot
 
-from studio.replay.instruments.panel import InstrumentPanel
 from studio.replay.player import Player
 from studio.replay.transport.scrub_bar import ScrubBar
 from studio.window.main_window import MainWindow
@@ -83,7 +82,7 @@ def test_an_agent_is_watched_scrubbed_measured_and_filmed(
 ) -> None:
     agent, player = AGENTS / f"{env}.safetensors", window.replay.player
     window.docks.open("instruments")
-    panel = window.panels.get(InstrumentPanel)
+    panel = window.panels.named("instruments")
     pictures = watched(player)
     load(qtbot, player, agent)
     played = []

@@ -43,7 +43,7 @@ def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, tmp_path) -> None
     assert "remembered" in find("run_title").text()
     assert "finished" in find("status_state").text()
     assert "step 1,000" in find("status_numbers").text()
-    curve = window.plots.card("plot_q").plot.getPlotItem().listDataItems()[0]
+    curve = window.plots.card("plot_q").plot.listDataItems()[0]
     qtbot.waitUntil(lambda: curve.xData is not None and curve.xData[-1] == 1000)
 
 
@@ -64,7 +64,7 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     past = window.model.parent_curves
     assert list(past.training.column("env_steps")) == list(range(50, 701, 50))
     assert window.model.training.column("env_steps")[0] == 750
-    items = window.plots.card("plot_q").plot.getPlotItem().listDataItems()
+    items = window.plots.card("plot_q").plot.listDataItems()
     own, dim = items[0], items[3]
     qtbot.waitUntil(lambda: dim.xData is not None and len(dim.xData) == 14)
     assert (own.xData[0], dim.xData[-1]) == (750, 700)

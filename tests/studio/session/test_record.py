@@ -14,10 +14,12 @@ from studio.session.journal import RunJournal
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
 from td3core.config import RunConfig, Tunables
+from td3core.errors import Message
 from td3core.protocol import events
 from td3core.protocol.control import Control
 from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import run, tiny
+from tests.td3core.training.resuming import branched
 
 
 def folded(told: list[events.Event]) -> RunRecord:
@@ -64,6 +66,16 @@ def test_a_run_read_from_its_files_is_shown_as_it_was_live(qapp, runs_dir: Path)
         assert getattr(live.progress, name) == getattr(read.progress, name), name
     for name in ("run", "stopped", "env_steps", "best_eval_return", "last_checkpoint"):
         assert getattr(live.outcome, name) == getattr(read.outcome, name), name
+
+
+def test_a_branch_that_is_opened_counts_the_episodes_that_it_counted_live(
+    qapp, runs_dir: Path
+) -> None:
+    parent, _ = run(runs_dir, steps=45)
+    outcome, told = branched(parent.last_checkpoint, runs_dir, steps=120)
+    live, read = folded(told.events), read_history(outcome.run, lambda: False).record
+    assert (live.progress.episodes, outcome.episodes) == (12, 12)
+    assert (read.progress.episodes, read.outcome.episodes) == (12, 12)
 
 
 def vars_of(tunables: Tunables) -> dict[str, object]:
@@ -205,11 +217,24 @@ def test_the_log_says_in_short_what_was_done(qapp) -> None:
     model.message_added.connect(lambda _, text: said.append(text))
     model.handle(started("run"))
     model.handle(events.Saved(env_steps=50, path=Path("run/last.safetensors")))
-    model.handle(events.Failed(message="It broke.", details=""))
+    model.handle(events.Preparing(message=Message("Compiling.")))
+    model.handle(events.Failed(message=Message("It broke."), details=""))
     model.handle(started("run", env_steps=50))
     assert said == [
         "Started run on cpu × 1, computed with MKL",
         "step 50: Saved last.safetensors",
+        "Compiling.",
         "It broke.",
         "Resumed run at step 50 on cpu × 1, computed with MKL",
     ]
+
+
+def test_a_run_that_is_stopped_before_it_starts_is_no_error(qapp) -> None:
+    model, said = RunModel(), []
+    model.message_added.connect(lambda level, _: said.append(level))
+    model.handle(events.Preparing(message=Message("Compiling.")))
+    assert model.preparing == "Compiling."
+    model.handle(events.Failed(message=Message("Stopped."), details="", cancelled=True))
+    assert said == ["info", "info"]
+    assert model.preparing == ""
+    assert model.outcome is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QDialog, QLabel, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QWidget
 
 from studio.app import build_window
 from studio.session.controller import SessionState
@@ -78,6 +78,47 @@ def facts(find) -> str:
     label = find("env_facts")
     assert isinstance(label, QLabel)
     return label.text() if label.isVisible() else ""
+
+
+@pytest.fixture
+def choose_file(find, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def choose(path: Path) -> None:
+        monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+        find("env_browse_button").click()
+
+    return choose
+
+
+def test_an_own_environment_is_chosen_by_its_file(
+    qtbot, window, picker, find, tmp_path: Path, choose_file
+) -> None:
+    folder = tmp_path / "mine" / "parts"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "slide.py").write_text(OWN + "\nraise RuntimeError\n")
+    choose_file(folder / "slide.py")
+    assert picker.currentText() == "parts.slide:Slide"
+    assert {"parts.slide:Slide", "parts.slide:Hanging"} <= rows(picker).keys()
+    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=30_000)
+    assert "parts" not in sys.modules
+    (folder / "slide.py").write_text(OWN)
+    choose_file(folder / "slide.py")
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=30_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("class Slide: pass", "no class derived from"), ("class", "cannot be read")]
+)
+def test_a_file_without_an_environment_is_refused(
+    picker, find, tmp_path: Path, choose_file, text: str, says: str
+) -> None:
+    (tmp_path / "slide.py").write_text(text)
+    before = picker.currentText()
+    choose_file(tmp_path / "slide.py")
+    assert says in facts(find)
+    assert picker.currentText() == before
 
 
 # The list ----------------------------------------------------------------------------------------

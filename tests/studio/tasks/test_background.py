@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import BackgroundTask
+from studio.tasks.background_task import BackgroundTask, wait_for_cancelled
 from td3core.errors import RequestError
 
 
@@ -82,11 +82,27 @@ def test_what_is_cancelled_reports_nothing_and_is_waited_for_only_at_the_end(qtb
     assert not task.busy
     assert any(each.name == "work" for each in threading.enumerate())
     go_on.set()
-    task.stop()
+    wait_for_cancelled()
     assert not any(each.name == "work" for each in threading.enumerate())
     task.start(lambda report, _: report("later"))
     qtbot.waitUntil(lambda: not task.busy)
     assert heard == ["later", "finished"]
+
+
+def test_what_is_held_up_is_not_waited_for_long(qtbot, caplog, monkeypatch) -> None:
+    task, queue, go_on = BackgroundTask("hanging"), BackgroundQueue("write"), threading.Event()
+    monkeypatch.setattr("studio.tasks.background_queue._PATIENCE_S", 0.05)
+    task.start(lambda *_: go_on.wait(10))
+    queue.add(lambda: go_on.wait(10))
+    task.cancel()
+    wait_for_cancelled(0.05)
+    queue.finish()
+    assert {each.name for each in threading.enumerate()} >= {"hanging", "write"}
+    assert caplog.messages == ["hanging is held up and was left", "write is held up"]
+    go_on.set()
+    wait_for_cancelled()
+    queue.finish()
+    assert not {each.name for each in threading.enumerate()} & {"hanging", "write"}
 
 
 def test_work_that_outlives_its_window_does_no_harm(qtbot) -> None:

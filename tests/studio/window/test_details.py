@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import about_steps
+from studio.formatting import about_steps, with_env
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
@@ -129,13 +129,29 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     ):
         with qtbot.waitSignal(model.renamed):
             model.setData(model.find(renamed.path.absolute()), name)
-        assert title.text() == f"Pendulum-v1  ·  {shown}"
+        # The folder's name begins with the environment.
+        assert title.text() == (f"Pendulum-v1  ·  {shown}" if name or renamed is other else shown)
         assert plain_text(find("resume_button").toolTip()).startswith(f"Continue {shown} from")
     # Another window, or the command line, may rename it, too.
     write_label(run.path, RunLabel(name="far away"))
     with qtbot.waitSignal(model.renamed, timeout=20_000):
         window.runs.refresh()
     assert title.text() == "Pendulum-v1  ·  far away"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "name", "shown"),
+    [
+        ("Pendulum-v1", "my walk", "Pendulum-v1 · my walk"),
+        ("Pendulum-v1", "Pendulum-v1_td3_s0_20261122-180000", "Pendulum-v1_td3_s0_20261122-180000"),
+        ("cart:Cart", "cart-Cart_td3_s0_20261122-180000", "cart-Cart_td3_s0_20261122-180000"),
+        ("Pendulum-v1", "Pendulum-v1", "Pendulum-v1"),
+        ("Ant-v5", "Ant-v50", "Ant-v5 · Ant-v50"),
+        ("Ant-v5", "", "Ant-v5"),
+    ],
+)
+def test_the_environment_is_not_named_twice(env_id: str, name: str, shown: str) -> None:
+    assert with_env(env_id, name) == shown
 
 
 def test_reading_a_run_does_not_widen_the_window(qtbot, window, find, runs_dir) -> None:
@@ -394,7 +410,7 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
 
 def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -> None:
     window.resize(1024, 700)
-    for spec, _ in window.panels:
+    for spec in window.panels.specs:
         window.docks.open(spec.name)
         # Panels fold if need be.
         qtbot.waitUntil(lambda: window.minimumSizeHint().width() <= 1024)

@@ -132,7 +132,7 @@ def feed(window, steps: int) -> None:
 
 def drawn(qtbot, window, steps: int) -> None:
     card = window.plots.card("plot_q")
-    curve = card.plot.getPlotItem().listDataItems()[0]
+    curve = card.plot.listDataItems()[0]
     qtbot.waitUntil(lambda: curve.xData is not None and curve.xData[-1] == steps)
 
 

@@ -278,3 +278,56 @@ def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, wi
     qtbot.waitUntil(lambda: abs(dock.width() / 2560 - share) < 0.01)
     window.resize(1280, 800)
     qtbot.waitUntil(lambda: abs(dock.width() / 1280 - share) < 0.01)
+
+
+def test_a_late_panel_is_made_when_it_is_opened_and_told_what_it_has_missed(build) -> None:
+    made: list[Health] = []
+
+    def make(context: PanelContext) -> Health:
+        made.append(Health(context))
+        return made[-1]
+
+    spec = PanelSpec(
+        name="late", title="Late", side="right", make=make, size=300, hidden=True, late=True
+    )
+    window = build(spec)
+    window.switch_theme()
+    window.panels.set_busy(True)
+    assert not made
+    entry(window, "Late").trigger()
+    (panel,) = made
+    assert panel.isVisible()
+    assert panel.context.theme is window.theme
+    assert panel.busy == [True]
+    panel.refused.emit("Too late.")
+    assert window.banner.text == "Too late."
+    window.docks.close("late")
+    window.docks.open("late")
+    assert made == [panel]
+    window.close()
+    assert panel.shutdowns == 1
+    # It was open when the window closed.
+    again = build(spec)
+    assert len(made) == 2
+    assert again.docks.dock("late").widget() is made[1]
+    assert made[1].isVisible()
+
+
+def test_a_late_panel_behind_a_tab_is_made_when_the_tab_is_chosen(qtbot, build) -> None:
+    first = build()
+    first.docks.open("sweeps")
+    first.docks.open("many")
+    first.close()
+    window = build()
+    assert window.docks.is_seen("many")
+    assert window.panels.if_made("sweeps") is None
+    window.docks.dock("sweeps").raise_()
+    qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
+    assert window.findChild(QWidget, "sweep_combo").isVisible()
+
+
+def test_a_sweep_that_trains_in_the_background_opens_its_panel(qtbot, build, monkeypatch) -> None:
+    monkeypatch.setattr("studio.window.many_runs.running_sweep", lambda _: "night")
+    window = build()
+    qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
+    assert window.panels.if_made("sweeps") is not None

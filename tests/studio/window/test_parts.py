@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_duration
 from studio.live.panel import LivePanel
+from studio.session.controller import SessionState
 from studio.widgets.number_box import NumberBox
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
-from td3core.protocol.events import Tuned
+from td3core.errors import Message
+from td3core.protocol.events import Failed, Preparing, Tuned
 
 LIVE = [name for name, _ in specs(Tunables)]
 
@@ -148,7 +150,7 @@ def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtb
     model.training.append([(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)])
     model.curves_changed.emit()
     card = window.plots.card("plot_q")
-    curve = card.plot.getPlotItem().listDataItems()[0]
+    curve = card.plot.listDataItems()[0]
     qtbot.waitUntil(lambda: curve.xData is not None and len(curve.xData) > 0)
     for kind, head in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         card.export(tmp_path / f"q.{kind}")
@@ -176,3 +178,16 @@ def test_the_log_can_be_shown_and_hidden_from_the_panels_menu(window, find):
 )
 def test_durations_are_said_as_a_person_would(seconds, words):
     assert format_duration(seconds) == words
+
+
+def test_the_status_bar_says_what_a_run_waits_for(window, find):
+    bar = find("status_state").parent()
+    window.model.handle(Preparing(message=Message("Compiling the update.")))
+    bar.show_state(SessionState.STARTING)
+    assert find("status_state").text().endswith("preparing")
+    assert find("status_numbers").text() == "Compiling the update."
+    failed = Failed(message=Message("Stopped before the first step."), details="", cancelled=True)
+    window.model.handle(failed)
+    bar.show_state(SessionState.IDLE)
+    assert find("status_numbers").text() == ""
+    assert not find("banner").isVisible()

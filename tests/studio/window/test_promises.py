@@ -58,7 +58,7 @@ def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow, timeout=5_000)
     seen, unseen = set(), set()
-    for spec, _ in window.panels:
+    for spec in window.panels.specs:
         window.docks.open(spec.name)
         QApplication.processEvents()
         for widget in controls(window):
@@ -96,7 +96,7 @@ def test_every_control_that_is_disabled_says_why(qtbot, window, runs_dir) -> Non
                 found.append(f"{widget.objectName()}: {widget.toolTip()}")
         return found
 
-    for spec, _ in window.panels:
+    for spec in window.panels.specs:
         window.docks.open(spec.name)
     assert unexplained() == []
     open_run(qtbot, window, make_run(runs_dir))

@@ -1,7 +1,7 @@
 """A run of a stranger in the window: its code is asked about once, and not run without a yes."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import gymnasium as gym
@@ -16,7 +16,9 @@ from studio.replay.share.film_dialogs import GrowthFilmDialog
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.setup.env_query import EnvQuery
+from studio.tasks.cli_process import CliProcess
 from studio.window.main_window import MainWindow
+from td3core.config.consent import Consent
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
 from tests.support.stranger import Stranger
@@ -230,3 +232,28 @@ def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     answer(qtbot, window, "allow")
     qtbot.waitUntil(lambda: bool(films(GrowthFilmDialog)), timeout=WAIT_MS)
     assert stranger.imported == set()
+
+
+def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed: list[Consent] = []
+
+    def note(_: CliProcess, words: Sequence[str], variables: Mapping[str, str]) -> None:
+        with pytest.MonkeyPatch.context() as child:
+            for name, value in variables.items():
+                child.setenv(name, value)
+            allowed.append(trust_store.remembered())
+
+    monkeypatch.setattr(CliProcess, "run", note)
+    stranger.trusted.mkdir()
+    window.launcher.verify(run)
+    answer(qtbot, window, "allow")
+    qtbot.waitUntil(lambda: len(allowed) == 1, timeout=WAIT_MS)
+    assert "the answer was not remembered" in window.banner.text
+    tasks = window.replay.share.tasks
+    tasks.film_run(run)
+    qtbot.waitUntil(lambda: bool(window.findChildren(GrowthFilmDialog)), timeout=WAIT_MS)
+    (dialog,) = window.findChildren(GrowthFilmDialog)
+    dialog.job.run(["film"])
+    assert allowed == [Consent(frozenset({(NAME, str(stranger.folder))}))] * 2

@@ -32,14 +32,23 @@ def press(monkeypatch, name: str) -> list[QMessageBox]:
     return asked
 
 
-@pytest.mark.parametrize("name", ["warm_up_question_cancel", "warm_up_question_accept"])
-def test_a_run_that_would_never_learn_is_asked_about(window, find, monkeypatch, name: str) -> None:
-    monkeypatch.setattr(start_request, "ask", messages.ask)
+@pytest.mark.parametrize(
+    ("name", "warm_up"),
+    [
+        ("warm_up_question_cancel", 501),
+        ("warm_up_question_accept", 501),
+        ("warm_up_question_learn", 250),
+    ],
+)
+def test_a_run_that_would_never_learn_is_asked_about(
+    window, find, monkeypatch, name: str, warm_up: int
+) -> None:
+    monkeypatch.setattr(start_request, "choose", messages.choose)
     started = []
     monkeypatch.setattr(window.many, "start", started.append)
     find("env_combo").setCurrentText("Pendulum-v1")
-    find("field_learning_starts").setValue(500)
-    find("steps_spin").setValue(501)
+    find("field_learning_starts").setValue(501)
+    find("steps_spin").setValue(502)
     window.start_training()
     assert len(started) == 1
     asked = press(monkeypatch, name)
@@ -47,7 +56,9 @@ def test_a_run_that_would_never_learn_is_asked_about(window, find, monkeypatch, 
     window.start_training()
     assert len(asked) == 1
     assert asked[0].defaultButton().objectName() == "warm_up_question_cancel"
-    assert len(started) == (2 if name.endswith("accept") else 1)
+    assert len(started) == (1 if name.endswith("cancel") else 2)
+    assert find("field_learning_starts").value() == warm_up
+    assert started[-1].config.learning_starts == warm_up
 
 
 def test_no_button_moves_when_another_changes_its_text(window, find) -> None:

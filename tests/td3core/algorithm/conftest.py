@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def kernel() -> None:
     """The compiled update, loaded; the first time ever it is compiled, which takes a while."""
-    kernel_cache.load()
+    kernel_cache.provide()
 
 
 @pytest.fixture(autouse=True)

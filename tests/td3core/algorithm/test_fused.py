@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from td3core.algorithm import engine
-from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import Tunables
@@ -172,28 +170,3 @@ def test_an_update_is_one_call_whatever_the_network() -> None:
     finally:
         sys.setprofile(None)
     assert 0 < len(calls) < 40
-
-
-def test_the_compiled_update_is_taken_only_if_it_is_compiled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config, tunables = tiny(actor_hidden=(64, 64), critic_hidden=(64, 64), batch_size=100)
-    monkeypatch.setattr(kernel_cache, "is_ready", lambda: False)
-    assert engine.choose(config, tunables, OBS, ACT) != engine.NUMBA
-    monkeypatch.setattr(kernel_cache, "is_ready", lambda: True)
-    monkeypatch.setattr(engine, "CLEARLY_FASTER", np.inf)
-    assert engine.choose(config, tunables, OBS, ACT) == engine.NUMBA
-    monkeypatch.setattr(engine, "CLEARLY_FASTER", 0.0)
-    assert engine.choose(config, tunables, OBS, ACT) != engine.NUMBA
-
-
-def test_a_switch_turns_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(kernel_cache, "_folder", lambda: tmp_path)
-    monkeypatch.delenv("TD3_STUDIO_KERNEL", raising=False)
-    assert not kernel_cache.is_ready()
-    (tmp_path / "ready").touch()
-    assert kernel_cache.is_ready()
-    monkeypatch.setenv("TD3_STUDIO_KERNEL", "off")
-    assert not kernel_cache.is_ready()
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("it compiles"))
-    kernel_cache.load_or_compile()

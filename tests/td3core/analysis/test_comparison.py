@@ -113,6 +113,12 @@ def test_a_run_without_results_is_counted_out(runs_dir: Path) -> None:
         improvement(found, empty)
 
 
+def test_two_runs_do_not_tell_which_group_is_better(runs_dir: Path) -> None:
+    groups = compare(read(two_groups(runs_dir, seeds=2))).groups
+    with pytest.raises(RequestError, match="fewer than 3 runs"):
+        improvement(*groups)
+
+
 def test_environments_stand_side_by_side_but_are_never_pooled(runs_dir: Path) -> None:
     runs = read([write_run(runs_dir, [1.0]), write_run(runs_dir, [2.0], env=CAR)])
     found = compare(runs)

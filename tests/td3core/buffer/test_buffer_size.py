@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from td3core.buffer.replay_buffer import ReplayBuffer, make_buffer, physical_memory
+from td3core.buffer.replay_buffer import ReplayBuffer, make_buffer
 from td3core.errors import RequestError
 from td3core.protocol.events import Failed
 from tests.td3core.helpers import run
@@ -13,7 +13,7 @@ from tests.td3core.helpers import run
 def test_a_memory_beyond_the_machine_is_refused_with_what_would_fit(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.buffer.replay_buffer.physical_memory", lambda: 20_000.0)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.usable_memory", lambda: 20_000)
     outcome, _ = run(runs_dir, buffer_size=1000)
     assert isinstance(outcome, Failed)
     assert outcome.request
@@ -27,11 +27,7 @@ def test_a_memory_that_fits_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
     info = check_env("Pendulum-v1")
     room = 100 * ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
-    monkeypatch.setattr("td3core.buffer.replay_buffer.physical_memory", lambda: float(room))
+    monkeypatch.setattr("td3core.buffer.replay_buffer.usable_memory", lambda: room)
     assert make_buffer(100, info.obs_dim, info.act_dim).capacity == 100
     with pytest.raises(RequestError):
         make_buffer(101, info.obs_dim, info.act_dim)
-
-
-def test_the_size_of_the_machine_is_known_here() -> None:
-    assert physical_memory() > 2**28

@@ -1,5 +1,7 @@
 """Transitions of several steps: summed rewards, the state after them, cut where an episode ends."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,16 @@ from hypothesis import strategies as st
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
-from tests.support.scripted import Script
-from tests.td3core.helpers import finish, tiny
+from td3core.checkpoint import load, read_header, save
+from td3core.config import make_settings
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Warned
+from td3core.runs.directory import RunDirectory
+from td3core.training.trainer import UNMARKED
+from td3core.training.verify_resume import verify
+from tests.support.scripted import STEPS, Script
+from tests.td3core.helpers import finish, run, same, tiny
+from tests.td3core.training.resuming import go_on
 
 GAMMA = 0.9
 
@@ -20,8 +30,17 @@ GAMMA = 0.9
 class Episodes:
     """A buffer filled by environments that take turns, and a plain record of each episode."""
 
-    def __init__(self, ends: list[list[tuple[int, bool]]], capacity: int = 1000) -> None:
-        """``ends``: for each environment its episodes' lengths, and whether they terminate."""
+    def __init__(
+        self, ends: list[list[tuple[int, bool]]], capacity: int = 1000, *, moves: bool = True
+    ) -> None:
+        """Fill the buffer.
+
+        Args:
+            ends: for each environment its episodes' lengths, and whether they terminate.
+            capacity: of the buffer.
+            moves: observations differ; False makes all of them the same.
+        """
+        self._moves = moves
         self.buffer = ReplayBuffer(capacity, obs_dim=2, act_dim=1)
         self.steps: list[tuple[Any, int]] = []
         self.stride = len(ends)
@@ -30,14 +49,14 @@ class Episodes:
         for turn in zip(*streams, strict=False):
             for episode, i in turn:
                 obs, rewards, terminates = episode
-                last = terminates and i == len(rewards) - 1
-                self.buffer.add(obs[i], np.zeros(1), rewards[i], obs[i + 1], last)
+                last = i == len(rewards) - 1
+                ends = (terminates and last, not terminates and last)
+                self.buffer.add(obs[i], np.zeros(1), rewards[i], obs[i + 1], *ends)
                 self.steps.append((episode, i))
 
-    @staticmethod
-    def _stream(episodes: list[tuple[int, bool]], source: np.random.Generator) -> Any:
+    def _stream(self, episodes: list[tuple[int, bool]], source: np.random.Generator) -> Any:
         for length, terminates in episodes:
-            obs = source.normal(size=(length + 1, 2)).astype(np.float32)
+            obs = source.normal(size=(length + 1, 2)).astype(np.float32) * self._moves
             rewards = source.normal(size=length).astype(np.float32)
             for i in range(length):
                 yield (obs, rewards, terminates), i
@@ -56,18 +75,51 @@ class Episodes:
 lengths = st.lists(st.tuples(st.integers(1, 6), st.booleans()), min_size=1, max_size=4)
 
 
-@given(envs=st.lists(lengths, min_size=1, max_size=3), steps=st.integers(2, 5))
+@given(
+    envs=st.lists(lengths, min_size=1, max_size=3),
+    steps=st.integers(2, 5),
+    moves=st.booleans(),
+    capacity=st.sampled_from([5, 1000]),
+)
 def test_the_rows_are_those_of_a_plain_record(
-    envs: list[list[tuple[int, bool]]], steps: int
+    envs: list[list[tuple[int, bool]]], steps: int, moves: bool, capacity: int
 ) -> None:
-    made = Episodes(envs)
-    index = np.arange(made.buffer.stored)
-    rows = made.buffer.columns(made.buffer.n_step_rows(index, steps, GAMMA, made.stride))
-    for number in index:
+    made = Episodes(envs, capacity, moves=moves)
+    numbers = np.arange(max(made.buffer.stored - capacity, 0), made.buffer.stored)
+    rows = made.buffer.n_step_rows(numbers % capacity, steps, GAMMA, made.stride)
+    named = made.buffer.columns(rows)
+    for row, number in enumerate(numbers):
         reward, after, discount = made.expected(number, steps)
-        assert rows.reward[number, 0] == pytest.approx(reward, abs=1e-5)
-        assert np.array_equal(rows.next_obs[number], after)
-        assert GAMMA * (1.0 - rows.terminated[number, 0]) == pytest.approx(discount, abs=1e-6)
+        assert named.reward[row, 0] == pytest.approx(reward, abs=1e-5)
+        assert np.array_equal(named.next_obs[row], after)
+        assert GAMMA * (1.0 - named.terminated[row, 0]) == pytest.approx(discount, abs=1e-6)
+
+
+def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_same() -> None:
+    buffer, obs = ReplayBuffer(10, 2, 1), np.zeros(2, np.float32)
+    for reward in (1.0, 10.0, 100.0):
+        buffer.add(obs, np.zeros(1, np.float32), reward, obs, terminated=False, truncated=True)
+    rows = buffer.columns(buffer.n_step_rows(np.arange(3), 3, 1.0))
+    assert rows.reward[:, 0].tolist() == [1.0, 10.0, 100.0]
+    # A time limit is no terminal state: the value of the last state counts.
+    assert rows.terminated.tolist() == [[0.0]] * 3
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool) -> None:
+    states = []
+    for marked in (False, True):
+        agent = TD3(*tiny(), 2, 1)
+        if compiled:
+            kernel_cache.load()
+            agent.use_fused()
+        buffer = Episodes([[(3, False), (4, True), (5, False)]]).buffer
+        if not marked:
+            buffer.rows[:, -1] = np.abs(buffer.rows[:, -1])
+        assert np.signbit(buffer.rows[:, -1]).any() == marked
+        agent.update_from(buffer, np.random.default_rng(0).integers(0, buffer.stored, (4, 8)))
+        states.append(agent.state())
+    assert same(*states)
 
 
 def test_a_row_of_one_step_is_what_was_stored() -> None:
@@ -102,7 +154,7 @@ def test_an_agent_learns_from_the_same_rows_with_torch_and_compiled(
     for compiled in (False, True):
         agent = TD3(*tiny(n_step=3, gamma=GAMMA, **values), 2, 1)
         if compiled:
-            kernel_cache.load()
+            kernel_cache.provide()
             agent.use_fused()
         made = Episodes([[(6, True), (9, False)], [(4, False), (11, True)]])
         index = np.random.default_rng(0).integers(0, made.buffer.stored, (4, 8))
@@ -126,3 +178,54 @@ def test_a_run_learns_from_rows_of_the_length_that_was_set(
     monkeypatch.setattr(ReplayBuffer, "n_step_rows", watched)
     finish(runs_dir, scripted(Script([(5, "terminated")])), steps=60, n_step=3, num_envs=2)
     assert set(asked) == {(3, 0.99, 2)}
+
+
+def test_a_run_stores_where_its_episodes_are_truncated(runs_dir: Path, scripted: Any) -> None:
+    ended = finish(runs_dir, scripted(Script([(5, "truncated"), (4, "terminated")])), steps=18)
+    rows = np.fromfile(ended.run / "replay.f32", np.float32).reshape(18, -1)
+    ends = rows[:, -1]
+    assert np.flatnonzero((ends == 0) & np.signbit(ends)).tolist() == [4, 13]
+    assert np.flatnonzero(ends == 1).tolist() == [8, 17]
+    assert ended.last_checkpoint is not None
+    assert read_header(ended.last_checkpoint).counters.unmarked == 0
+
+
+@pytest.fixture
+def old_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Return what makes a run that stopped at step 40, as the version before wrote it."""
+    add = ReplayBuffer.add
+
+    def make(**values: Any) -> Path:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(ReplayBuffer, "add", lambda *step: add(*step[:6]))
+            ended, _ = run(runs_dir, control=Control.stopping_at(40), steps=90, **values)
+        assert isinstance(ended, Ended)
+        path = RunDirectory.open(ended.run).last
+        header, tensors = read_header(path), load(path).tensors
+        counters = replace(header.counters, unmarked=40)
+        save(path, replace(header, counters=counters), tensors)
+        return ended.run
+
+    return make
+
+
+def test_a_buffer_without_ends_is_read_by_the_old_rule_and_the_run_says_so(
+    old_run: Callable[..., Path],
+) -> None:
+    path = old_run(n_step=3, buffer_size=30)
+    assert verify(path, steps=4).exact
+    _, told = go_on(path, control=Control.stopping_at(75))
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]
+    assert read_header(RunDirectory.open(path).last).counters.unmarked == 40
+    # Until they are overwritten.
+    _, told = go_on(path)
+    assert told.all(Warned) == []
+
+
+def test_a_longer_return_set_while_an_old_run_trains_says_so_once(
+    old_run: Callable[..., Path],
+) -> None:
+    control = Control()
+    control.tune(make_settings({"env": STEPS, "n_step": 2, "batch_size": 8})[1])
+    _, told = go_on(old_run(), control=control)
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]

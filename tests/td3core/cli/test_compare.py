@@ -61,6 +61,15 @@ def test_the_table_names_groups_numbers_settings_and_notes(run, runs_dir: Path) 
     assert "2 groups have fewer than 5 runs" in err
 
 
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_nothing_is_said_of_which_is_better_from_fewer_than_three_runs(
+    run, runs_dir: Path, seeds: int
+) -> None:
+    two_groups(runs_dir, seeds=seeds)
+    assert "P(" not in run("Pendulum*")[1]
+    assert json.loads(run("Pendulum*", "--json")[1].splitlines()[-1])["improvement"] == []
+
+
 def test_runs_are_named_by_folder_pattern_or_name_and_counted_once(run, runs_dir: Path) -> None:
     paths = two_groups(runs_dir, seeds=1)
     status, out, _ = run(str(paths[0]), paths[1].name, "*_s0_*", "--json")

@@ -195,7 +195,7 @@ def test_networks_beyond_memory_are_refused_before_anything_is_made(
     monkeypatch: pytest.MonkeyPatch,
     hidden: str,
 ) -> None:
-    monkeypatch.setattr("td3core.algorithm.device.physical_memory", lambda: 2.0**20)
+    monkeypatch.setattr("td3core.algorithm.device.usable_memory", lambda: 2**20)
     words = ["train", STEPS, "--runs-dir", str(runs_dir), *small(**{hidden: "2000,2000"})]
     said = sentence(capsys, 2, *words)
     assert "GiB; this machine has 0.0 GiB" in said

@@ -114,6 +114,11 @@ class Penniless(Odd):
         return float("inf") if self.count == 4 else 1.0
 
 
+class Worthless(Odd):
+    def reward(self) -> Any:
+        return float("nan") if self.count == 4 else 1.0
+
+
 class Wordy(Odd):
     def reward(self) -> Any:
         return "much"
@@ -172,7 +177,7 @@ def told(report: CheckReport, level: Level) -> dict[str, str]:
 
 
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
-    (Double, Level.WARNING, "shape", "is float64, but the space declares float32"),
+    (Double, Level.WARNING, "shape", ".astype(np.float32) makes them agree"),
     (Short, Level.ERROR, "shape", "at reset has shape (2,), but the space declares (3,)"),
     (Outside, Level.WARNING, "values", "outside the bounds"),
     (NotANumber, Level.ERROR, "values", "random step 7 contains nan"),
@@ -184,6 +189,7 @@ FAULTS: list[tuple[type[Odd], Level, str, str]] = [
     (Rich, Level.WARNING, "rewards", "consider reward_scale"),
     (Poor, Level.WARNING, "rewards", "Rewards are small"),
     (Penniless, Level.ERROR, "rewards", "random step 4 is inf"),
+    (Worthless, Level.ERROR, "rewards", "random step 4 is nan"),
     (Wordy, Level.ERROR, "steps", "random step 1 is not a number"),
     (Broken, Level.ERROR, "steps", "at random step 5 (test_check.py, line"),
     (OldFashioned, Level.ERROR, "steps", "4 values instead of observation, reward"),
@@ -239,9 +245,16 @@ def test_what_gymnasium_complains_of_is_collected_and_not_printed(
         report = examine(EnvChoice(named(Numeric)))
         refused = examine(EnvChoice(named(Outside)))
     assert "`terminated` signal to be a boolean" in told(report, Level.WARNING)["Gymnasium's check"]
-    assert "Gymnasium's check" in told(refused, Level.ERROR)
+    # A run on it does not fail.
+    assert "Gymnasium's check" in told(refused, Level.WARNING)
     assert "\x1b" not in str(report)
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_training_does_not_mind_is_no_error(named: Any) -> None:
+    report = examine(EnvChoice(named(Double)))
+    assert told(report, Level.ERROR) == {}
+    assert set(told(report, Level.WARNING)) == {"shape", "Gymnasium's check"}
 
 
 def test_gymnasiums_own_level_of_warnings_comes_back(named: Any) -> None:

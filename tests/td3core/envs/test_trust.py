@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.envs.make import make_env
@@ -207,6 +208,33 @@ def test_an_answer_is_remembered_and_can_be_taken_back(stranger: Stranger) -> No
     assert trust_store.remembered() == NO_CONSENT
 
 
+@pytest.mark.parametrize("name", ["theirs_env", "theirs_pkg.inner"])
+def test_an_allowed_module_is_found_wherever_the_user_is(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stranger.write(name)
+    stranger.allow(name)
+    choice = EnvChoice(f"{name}:Slide", "", trust_store.remembered())
+    elsewhere = [each for each in sys.path if each != str(stranger.folder)]
+    monkeypatch.setattr(sys, "path", [*elsewhere])
+    make_env(choice).close()
+    stranger.leave("theirs_env", "theirs_pkg")
+    monkeypatch.setattr(sys, "path", [*elsewhere])
+    where = re.escape(f"No module named '{name}' in {Path.cwd()}")
+    with pytest.raises(RequestError, match=where):
+        make_env(choice)
+
+
+def test_of_two_allowed_modules_of_one_name_none_is_guessed(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in (stranger.folder, tmp_path / "other"):
+        stranger.write("theirs_env", folder)
+        trust_store.remember(LocatedModule("theirs_env", str(folder / "theirs_env.py")))
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(stranger.folder)])
+    assert trust.locate("theirs_env") is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", "null", '{"trusted": 7}', '{"trusted": [{"module": "theirs_env"}]}',
@@ -226,6 +254,22 @@ def test_a_damaged_file_allows_nothing_and_is_replaced_by_the_next_answer(
 def test_special_files_in_its_place_allow_nothing(stranger: Stranger) -> None:
     os.mkfifo(stranger.trusted)
     assert trust_store.remembered() == NO_CONSENT
+
+
+def test_what_the_parent_hands_on_is_remembered_without_the_file(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    allowed = Consent(frozenset({("theirs_env", str(stranger.folder))}))
+    for name, value in trust_store.handed_on(allowed).items():
+        monkeypatch.setenv(name, value)
+        assert trust_store.remembered() == allowed
+        # It is not the user's answer for good, so it cannot be taken back either.
+        assert not trust_store.forget("theirs_env")
+        monkeypatch.setenv(name, value[:-3])
+        assert trust_store.remembered() == NO_CONSENT
+    assert trust_store.handed_on(NO_CONSENT) == {}
 
 
 def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Stranger) -> None:

@@ -50,7 +50,7 @@ def test_every_step_of_every_environment_is_stored_once_with_what_really_followe
     for number, (row, (episode, step, _, terminated)) in enumerate(
         zip(stored, expected, strict=True)
     ):
-        obs, action, reward, next_obs, flag = row
+        obs, action, reward, next_obs, flag, _ = row
         assert obs.tolist() == [episode, step - 1]
         assert next_obs.tolist() == [episode, step]
         assert reward == pytest.approx((number + 1) / 10)
@@ -68,7 +68,7 @@ def test_a_time_limit_keeps_bootstrapping_and_a_terminal_state_does_not(
 ) -> None:
     finish(runs_dir, scripted(Script(MIXED)), steps=24, num_envs=2)
     # Episodes 0 (3 steps) and 1 (4 steps) first, then 2 (5 steps) after step 6, 3 after step 8.
-    assert [i for i, row in enumerate(stored) if row[-1]] == [4, 13, 14]
+    assert [i for i, row in enumerate(stored) if row[4]] == [4, 13, 14]
 
 
 def test_episodes_are_recorded_as_they_ended_with_the_step_of_all(

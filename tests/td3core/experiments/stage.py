@@ -36,6 +36,7 @@ class Stage:
     def __init__(self, act: Callable[["Actor"], None]) -> None:
         self.act, self.actors, self.most = act, [], 0
         self.alive: set[int] = set()
+        self.waited: list[float] = []
 
     def __call__(self, job: Job, report: Callable[[Event], None], on_log: Any) -> "Actor":
         actor = Actor(self, job, report)
@@ -78,7 +79,8 @@ class Actor:
         self.asked.append("kill")
         self.report(failed("killed"))
 
-    def join(self, timeout_s: float | None = None) -> None:
+    def join(self, timeout_s: float) -> None:
+        self.stage.waited.append(timeout_s)
         self.stage.alive.discard(self.seed)
 
 

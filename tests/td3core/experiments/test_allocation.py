@@ -1,13 +1,12 @@
 """How many runs train at once, by cores, memory and wish."""
 
-from pathlib import Path
-
 import pytest
 
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
-from td3core.system.capacity import free_memory, usable_cores
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.launch import local_slots
 from tests.td3core.helpers import tiny
 
 GIB = 2**30
@@ -74,16 +73,34 @@ def test_a_larger_buffer_takes_more_memory_as_far_as_the_run_fills_it() -> None:
     assert short < small < large
 
 
-def test_the_limits_of_a_container_count(tmp_path: Path) -> None:
-    (tmp_path / "cpu.max").write_text("100000 100000\n")
-    (tmp_path / "memory.max").write_text("4096\n")
-    (tmp_path / "memory.current").write_text("1096\n")
-    assert usable_cores(tmp_path) == 1
-    assert free_memory(tmp_path) == 3000
+SWEEP = """
+environment = "Pendulum-v1"
+steps = 60_000
+[settings]
+learning_starts = 20
+eval_interval = 30
+{more}
+[space]
+tau = {{ low = 0.1, high = 0.2 }}
+buffer_size = {{ choices = [1000, 100_000_000] }}
+"""
 
 
-def test_a_container_without_limits_has_what_the_machine_has(tmp_path: Path) -> None:
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert usable_cores(tmp_path) == usable_cores(tmp_path / "nowhere") >= 1
-    assert free_memory(tmp_path) > 2**20
+@pytest.mark.parametrize(
+    ("free", "cores", "memory", "more", "expected"),
+    [
+        (16, 16, 64, "", 16),
+        (5, 16, 64, "", 5),
+        (16, 16, 64, "threads = 4", 4),
+        (3, 16, 64, "threads = 4", 1),
+        # A process of 600 MB each, and what 60,000 rows take.
+        (16, 16, 2, "", 3),
+        (2, 2, 0.1, "", 1),
+    ],
+)
+def test_no_more_runs_of_a_sweep_train_at_once_than_cores_and_memory_allow(
+    machine, monkeypatch, free: int, cores: int, memory: float, more: str, expected: int
+) -> None:
+    machine(cores, memory)
+    monkeypatch.setattr("td3core.experiments.sweeps.launch.free_cores", lambda: free)
+    assert local_slots(parse(SWEEP.format(more=more), "sweep"), INFO) == expected

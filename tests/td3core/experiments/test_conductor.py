@@ -11,6 +11,8 @@ from td3core.experiments.groups.commands import Command, request
 from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group, find_group, open_group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.experiments.jobs import ResumedRun
+from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 
@@ -144,6 +146,52 @@ def test_ctrl_c_twice_kills_what_trains(make_group, conduct, monkeypatch) -> Non
     conductor = Conductor(make_group((0, 1)), allocation, lambda status, event: None)
     with pytest.raises(KeyboardInterrupt):
         conductor.run()
+
+
+def test_no_process_is_waited_for_without_end(make_group, monkeypatch) -> None:
+    def act(actor: Actor) -> None:
+        if actor.seed == 0:
+            finish(actor)
+        elif actor.seed == 3:
+            raise ZeroDivisionError
+
+    stage = Stage(act)
+    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    allocation = Allocation(jobs=3, threads=1, reason=Message("because"))
+    conductor = Conductor(make_group((0, 1, 2, 3)), allocation, lambda status, event: None)
+    with pytest.raises(ZeroDivisionError):
+        conductor.run()
+    # The first has finished, two are left when the group breaks off.
+    assert [actor.asked for actor in stage.actors] == [[], ["stop"], ["stop"], []]
+    assert len(stage.waited) == 3
+    assert all(0 <= seconds <= 60 for seconds in stage.waited)
+
+
+def test_a_process_that_cannot_be_ended_is_left_after_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waited: list[float] = []
+
+    class Hanging:
+        pid = 4711
+
+        def __init__(self, *_: object, **__: object) -> None:
+            self.killed = False
+
+        def send(self, message: object) -> None:
+            pass
+
+        def kill(self) -> None:
+            self.killed = True
+
+        def join(self, timeout_s: float) -> bool:
+            waited.append(timeout_s)
+            return False
+
+    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Hanging)
+    RunProcess(ResumedRun(run=Path("run")), lambda event: None).join(1.0)
+    assert waited == [1.0, 10.0]
+    assert "process 4711 could not be ended" in caplog.text
 
 
 def test_a_group_is_trained_by_one_process_at_a_time(make_group, conduct) -> None:

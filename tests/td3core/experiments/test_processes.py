@@ -93,7 +93,7 @@ def running(runs_dir: Path, **values: Any) -> Iterator[tuple[RunProcess, Reporte
         yield process, reported
     finally:
         process.kill()
-        process.join()
+        process.join(PATIENCE_S)
 
 
 def test_a_run_in_a_process_is_steered_like_any_other(runs_dir: Path) -> None:

@@ -195,7 +195,7 @@ def test_a_memory_that_cannot_be_copied_leaves_no_branch(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("td3core.system.files.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.system.files.os.pread", full)
     assert "No space left" in refusal(parent.step_checkpoint(60), runs_dir)
 
 

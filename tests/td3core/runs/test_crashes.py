@@ -12,12 +12,12 @@ from tests.benchmarks.crashes import Aim, crashes
 from tests.benchmarks.resume_equality import BOTH, equality
 from tests.support.damage_cases import Cases, make_run
 from tests.support.lives import differences
+from tests.support.marks import release, slow
 from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import go_on, go_on_well, stop_at
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, 8])
+@pytest.mark.parametrize("kills", [*slow(1), *release(8)])
 def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(
     tmp_path: Path, kills: int
 ) -> None:
@@ -28,7 +28,7 @@ def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(
     assert 0 <= min(figures.lost) <= max(figures.lost) <= 20
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_run_killed_in_the_middle_of_writing_goes_on_the_same(tmp_path: Path) -> None:
     for figures in crashes(tmp_path, kills=0, interval=20, steps=500, aimed=2):
         assert figures.faults == []
@@ -57,11 +57,10 @@ REAL: dict[str, dict[str, Any]] = {
 
 
 USUALLY = ("Pendulum-v1", "BipedalWalker-v3")
-LONG = [pytest.param(env, marks=pytest.mark.slow) for env in REAL if env not in USUALLY]
+LONG = tuple(env for env in REAL if env not in USUALLY)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("env", [*USUALLY, *LONG])
+@pytest.mark.parametrize("env", [*slow(*USUALLY), *release(*LONG)])
 def test_real_environments_come_back_to_the_step(runs_dir: Path, env: str) -> None:
     values = {"steps": 300, "learning_starts": 60, "eval_interval": 90, "eval_episodes": 1}
     values |= {"checkpoint_interval": 70} | REAL[env]

@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config import Tunables
-from td3core.runs.journal import MOST_BYTES, Change, changes_of, forget, mend, read
+from td3core.runs.journal import (
+    MOST_BYTES,
+    Change,
+    changes_of,
+    is_scheduled,
+    mend,
+    parse,
+    read,
+    scheduled,
+    strike_out,
+    text_of,
+)
 from td3core.training.live_settings import Schedule
 
 LINES = [
@@ -94,29 +105,43 @@ def test_mending_drops_only_a_torn_last_line(path: Path) -> None:
     assert not path.with_name("none.jsonl").exists()
 
 
-def test_forgetting_strikes_out_later_changes_of_a_setting_and_nothing_else(path: Path) -> None:
-    forget(path, ["tau", "batch_size"], 5)
+def test_what_is_struck_out_is_gone_and_nothing_else(path: Path) -> None:
+    strike_out(
+        path, lambda entry: entry.get("field") in ("tau", "batch_size") and entry["step"] > 5
+    )
     assert read(path) == LINES[:2]
-    forget(path, ["gamma"], 0)
+    strike_out(path, lambda entry: False)
     assert read(path) == LINES[:2]
+
+
+def test_a_schedule_is_recorded_at_the_steps_at_which_it_takes_effect() -> None:
+    first = Tunables(tau=0.1)
+    changes = [Change(9, "tau", 0.3), Change(4, "tau", 0.1), Change(5, "tau", 0.2)]
+    lines = scheduled(changes, first, num_envs=4)
+    assert [(line["step"], line["old"], line["new"]) for line in lines] == [
+        (8, 0.1, 0.2),
+        (12, 0.2, 0.3),
+    ]
+    assert all(map(is_scheduled, lines))
+    assert not any(map(is_scheduled, LINES))
+    assert [parse(line) for line in text_of(lines).splitlines()] == lines
 
 
 def test_a_schedule_makes_each_change_at_its_step() -> None:
     schedule = Schedule([Change(9, "tau", 0.3), Change(2, "tau", 0.1), Change(2, "gamma", 0.5)])
     assert [schedule.due(step) for step in (0, 1, 2)] == [False, False, True]
-    found = schedule.take(2, Tunables())
-    assert (found.tau, found.gamma) == (0.1, 0.5)
+    assert schedule.take(2) == [Change(2, "tau", 0.1), Change(2, "gamma", 0.5)]
     assert not schedule.due(8)
     # One that was passed is due as well: several environments step over it.
     assert schedule.due(10)
-    assert schedule.take(10, found) == Tunables(tau=0.3, gamma=0.5)
+    assert schedule.take(10) == [Change(9, "tau", 0.3)]
     assert not schedule
 
 
 def test_a_setting_that_changed_twice_at_a_step_is_changed_twice() -> None:
     schedule = Schedule([Change(2, "tau", 0.1), Change(2, "gamma", 0.5), Change(2, "tau", 0.2)])
-    assert schedule.take(2, Tunables()) == Tunables(tau=0.1, gamma=0.5)
-    assert schedule.take(2, Tunables()) == Tunables(tau=0.2)
+    assert schedule.take(2) == [Change(2, "tau", 0.1), Change(2, "gamma", 0.5)]
+    assert schedule.take(2) == [Change(2, "tau", 0.2)]
 
 
 def test_a_schedule_forgets_the_settings_it_is_told_to() -> None:

@@ -247,6 +247,18 @@ def test_the_list_tells_state_parent_name_and_note(
         "checkpoint": "best.safetensors",
         "env_steps": 4,
     }
+    monkeypatch.setenv("COLUMNS", "40")
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    # A line each, uncut, for other programs.
+    assert sorted(row[0] for row in rows) == sorted([first.path.name, child.path.name])
+    by_name = {row[0]: row for row in rows}
+    assert by_name[first.path.name][1] == "stopped"
+    assert by_name[first.path.name][7] == "plain one"
+    assert by_name[child.path.name][1] == "interrupted"
+    assert by_name[child.path.name][8] == first.path.name
+    assert {len(row) for row in rows} == {11}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "200")
     assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
     said = capsys.readouterr().out

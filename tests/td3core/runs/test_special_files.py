@@ -153,6 +153,28 @@ def test_nothing_is_written_through_a_link(run: Path, tmp_path: Path, name: str)
     assert outside.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["journal.jsonl", "episodes.csv", "replay.f32"])
+def test_nothing_is_written_through_a_hard_link(run: Path, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    (run / name).touch()
+    outside.hardlink_to(run / name)
+    before = outside.read_bytes()
+    outcome = resume(run, Control(), lambda event: None, steps=90)
+    assert isinstance(outcome, Failed)
+    assert outcome.request
+    assert f"{name} is a hard link" in outcome.message
+    assert outside.read_bytes() == before
+
+
+def test_the_lock_of_a_run_is_not_taken_on_a_hard_link(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("mine")
+    (run / "lock").unlink(missing_ok=True)
+    (run / "lock").hardlink_to(tmp_path / "outside")
+    with pytest.raises(RequestError, match="lock is a hard link"):
+        RunLock(run).acquire()
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
 def test_nothing_is_created_through_a_dangling_link(run: Path, tmp_path: Path) -> None:
     (run / "lock").unlink(missing_ok=True)
     (run / "lock").symlink_to(tmp_path / "created")
@@ -236,7 +258,7 @@ def test_a_journal_too_long_to_read_is_never_emptied(run: Path) -> None:
         file.truncate(journal.MOST_BYTES + 1)
     assert journal.read(path) == []
     with pytest.raises(OSError, match="larger than"):
-        journal.forget(path, ["tau"], 0)
+        journal.strike_out(path, lambda entry: True)
     assert path.stat().st_size == journal.MOST_BYTES + 1
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)

@@ -78,7 +78,27 @@ def test_a_name_that_cannot_be_given_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, broken, full)
-    monkeypatch.setattr("td3core.system.files.shutil.copyfile", full)
+    monkeypatch.setattr("td3core.system.files.os.pread", full)
     with pytest.raises(OSError, match="No space left"):
         alias(tmp_path / "from", tmp_path / "to")
     assert left(tmp_path) == {"from": NEW, "to": OLD}
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="no way to find holes")
+def test_a_copy_takes_as_much_room_as_the_file(tmp_path: Path) -> None:
+    path, other = tmp_path / "replay.f32", tmp_path / "copy.f32"
+    with path.open("wb") as file:
+        file.write(b"first")
+        file.seek(3 * 2**20 + 17)
+        file.write(b"middle" * 300_000)
+        file.truncate(2**33)
+    copy(path, other)
+    assert other.stat().st_size == 2**33
+    assert other.stat().st_blocks <= path.stat().st_blocks + 16
+    with path.open("rb") as one, other.open("rb") as two:
+        assert one.read(6 * 2**20) == two.read(6 * 2**20)
+    copied = tmp_path / "plain"
+    copied.write_bytes(os.urandom(2**21 + 3))
+    other.unlink()
+    copy(copied, other)
+    assert other.read_bytes() == copied.read_bytes()

@@ -37,10 +37,11 @@ def go_on(
     steps: int | None = None,
     control: Control | None = None,
     react: Callable[[Event], None] = lambda event: None,
+    exact: bool = False,
 ) -> tuple[Ended | Failed, Told]:
     """Resume a run; return the outcome and all that was said."""
     told = Told(react)
-    return resume(run, control or Control(), told, steps=steps), told
+    return resume(run, control or Control(), told, steps=steps, exact=exact), told
 
 
 def go_on_well(run: Path, *, steps: int | None = None, warnings: int = 0) -> Ended:

@@ -2,6 +2,7 @@
 
 import itertools
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.randomness import Purpose, episode_seed
 from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table
+from td3core.system import numerics
 from tests.support.scripted import Script
 from tests.td3core.helpers import TINY, finish, run, tiny
 
@@ -39,7 +41,7 @@ def test_every_step_is_stored_once_with_what_really_followed(
         for step in range(length):
             if number == 30:
                 return
-            obs, action, reward, next_obs, _ = stored[number]
+            obs, action, reward, next_obs, *_ = stored[number]
             assert obs.tolist() == [episode, step]
             assert next_obs.tolist() == [episode, step + 1]
             assert reward == pytest.approx((number + 1) / 10)
@@ -51,8 +53,9 @@ def test_a_truncated_episode_keeps_bootstrapping_and_a_terminated_one_does_not(
     runs_dir: Path, scripted: Any, stored: list[Any]
 ) -> None:
     finish(runs_dir, scripted(Script(MIXED)), steps=24)
-    terminal = [number + 1 for number, row in enumerate(stored) if row[-1]]
+    terminal = [number + 1 for number, (*_, terminated, _) in enumerate(stored) if terminated]
     assert terminal == [3, 12, 15, 24]
+    assert [number + 1 for number, row in enumerate(stored) if row[-1]] == [7, 19]
 
 
 def test_a_step_that_is_both_terminal_and_cut_short_counts_as_terminal(
@@ -60,7 +63,7 @@ def test_a_step_that_is_both_terminal_and_cut_short_counts_as_terminal(
 ) -> None:
     both = {3: lambda outcome: (*outcome[:2], True, True, {})}
     outcome = finish(runs_dir, scripted(Script([(9, "truncated")], faults=both)), steps=9)
-    assert [bool(row[-1]) for row in stored] == [n == 3 for n in range(1, 10)]
+    assert [bool(row[-2]) for row in stored] == [n == 3 for n in range(1, 10)]
     assert outcome.episodes == 1
 
 
@@ -251,7 +254,9 @@ def test_a_run_writes_down_what_it_was_asked(runs_dir: Path) -> None:
     found = tomllib.loads((outcome.run / "run.toml").read_text())
     config, tunables = tiny(seed=7, tau=0.25)
     again = RunDirectory.open(outcome.run)
-    assert (again.config, again.first_tunables) == (config, tunables)
+    assert again.first_tunables == tunables
+    # What stands for "whatever is best here" is on record by its name.
+    assert again.config == replace(config, numerics=numerics.current(), engine="compiled")
     assert {"python", "torch", "gymnasium", "numpy", "td3-studio"} <= set(found["versions"])
     assert found["config"]["actor_hidden"] == list(TINY["actor_hidden"])
     assert found["machine"]["cores"] >= 1

@@ -22,6 +22,10 @@ def broken(_: Any) -> Any:
     raise ValueError("the joint broke")
 
 
+def unwritable(*_: Any) -> Any:
+    raise RuntimeError("no tensor is contiguous")
+
+
 FAULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "raises": (broken, "ValueError.*the joint broke"),
     "NaN observation": (lambda o: (np.float32([0, np.nan]), *o[1:]), "observation.*not finite"),
@@ -181,6 +185,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
     assert "critic1_loss became inf" in outcome.message
     # Nothing could resume from the checkpoint that is due then.
     assert "step 15" in outcome.message
+    assert "checkpoint" not in outcome.message, "there is none"
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
     assert every_saved_weight_is_a_number(runs_dir)
 
@@ -188,6 +193,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
 def test_the_last_good_checkpoint_survives_a_divergence(runs_dir: Path, scripted: Any) -> None:
     script = Script(reward=lambda step, _: 1e30 if step > 60 else 1.0)
     outcome, _ = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=20)
+    assert "last good checkpoint is untouched" in outcome.message
     assert outcome.run is not None
     kept = outcome.run / "checkpoints/step_000000040.safetensors"
     assert checkpoint.load(kept).header.counters.env_steps == 40
@@ -303,3 +309,16 @@ def test_a_real_interrupt_still_passes_through(runs_dir: Path, scripted: Any) ->
 
     with pytest.raises(KeyboardInterrupt):
         run(runs_dir, scripted(Script(on_step=interrupt)))
+
+
+def test_what_cannot_be_saved_after_a_failure_is_logged_and_hides_nothing(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("td3core.training.checkpointer.Checkpointer.save", unwritable)
+    script = Script([(7, "terminated")], faults={55: broken})
+    outcome, told = fail(runs_dir, scripted(script), steps=100)
+    assert "the joint broke" in outcome.message
+    assert told.events[-1] is outcome
+    (record,) = (each for each in caplog.records if each.levelname == "ERROR")
+    assert "the last agent could not be saved" in record.message
+    assert "no tensor is contiguous" in record.exc_text

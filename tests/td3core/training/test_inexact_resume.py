@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
-from td3core.algorithm import matmul
+from td3core.algorithm import fingerprint
 from td3core.errors import RequestError
 from td3core.protocol.events import Ended, Failed, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import load_complete
 from td3core.runs.tables import read_table
-from td3core.system import files
+from td3core.system import files, numerics
 from tests.support.lives import differences
 from tests.support.scripted import Script, StepsEnv
 from tests.td3core.helpers import fail, finish, run, same, tensors
@@ -57,13 +57,39 @@ def test_a_memory_that_is_not_what_it_was_is_filled_again(runs_dir: Path, damage
 
 def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = stopped(runs_dir, 50, **VALUES)
-    here = matmul.numerics_info(1)
-    monkeypatch.setattr(matmul, "numerics_info", lambda threads: here | {"torch": "99.0"})
+    original = fingerprint.versions_of
+    monkeypatch.setattr(fingerprint, "versions_of", lambda n: original(n) | {"numpy": "99.0"})
+    refused, _ = go_on(ended.run, exact=True)
+    assert isinstance(refused, Failed)
+    assert refused.request
+    assert "cannot be resumed exactly" in refused.message
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
     said = told.all(Warned)[0].message
     assert "last digits will differ" in said
     assert "is 99.0" in said
+    (entry,) = (e for e in RunDirectory.open(ended.run).journal() if e.get("event") == "inexact")
+    assert entry["message"] == said
+
+
+def test_a_run_of_another_class_says_so_and_goes_on_in_that_of_this_process(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, other = numerics.current(), "neon" if numerics.current() != "neon" else "avx2"
+    with monkeypatch.context() as patch:
+        patch.setattr(numerics, "current", lambda: other)
+        ended = stopped(runs_dir, 50, **VALUES)
+    assert RunDirectory.open(ended.run).config.numerics == other
+    refused, _ = go_on(ended.run, exact=True)
+    assert isinstance(refused, Failed)
+    assert f"the numerics class was {other} and is {here}" in refused.message
+    assert RunDirectory.open(ended.run).config.numerics == other
+    outcome, told = go_on(ended.run)
+    assert isinstance(outcome, Ended)
+    assert f"the numerics class was {other} and is {here}" in told.all(Warned)[0].message
+    assert RunDirectory.open(ended.run).config.numerics == here
+    assert outcome.last_checkpoint is not None
+    assert checkpoint.read_header(outcome.last_checkpoint).numerics["class"] == here
 
 
 def test_an_environment_that_does_not_come_back_begins_a_new_episode(

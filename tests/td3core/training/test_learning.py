@@ -52,7 +52,7 @@ def test_without_learning_the_same_task_is_not_solved(runs_dir: Path) -> None:
     assert outcome.best_eval_return < -0.3
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_pendulum_preset_swings_up_and_holds(runs_dir: Path) -> None:
     config, tunables = compose("Pendulum-v1", [], {"seed": 0, "threads": 1})
     assert config.steps == 20_000

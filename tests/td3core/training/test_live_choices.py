@@ -60,8 +60,10 @@ def test_a_change_of_any_kind_is_a_change() -> None:
 
 
 def test_a_schedule_keeps_the_kind_of_its_settings() -> None:
-    schedule = Schedule([Change(2, "mirrored", True), Change(2, "noise_kind", "uniform")])
-    assert schedule.take(2, ChoiceTunables()) == ChoiceTunables(mirrored=True, noise_kind="uniform")
+    changes = [Change(2, "mirrored", True), Change(2, "noise_kind", "uniform")]
+    lines = journal.text_of(journal.scheduled(changes, ChoiceTunables(), 1)).splitlines()
+    read = journal.changes_of(entry for line in lines if (entry := journal.parse(line)))
+    assert Schedule(read).take(2) == changes
 
 
 @pytest.mark.parametrize("new", [1, "true", None])

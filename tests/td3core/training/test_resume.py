@@ -1,7 +1,7 @@
 """A run that goes on is the run that was never interrupted."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -211,9 +211,28 @@ def test_resume_on_the_command_line_goes_on_and_prints_how_it_ended(
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["env_steps"], found["stopped"]) == (100, "finished")
     assert to_dict(RunDirectory.open(ended.run).config)["steps"] == 100
-    assert app.main(["resume", ended.run.name]) == 2
-    assert "is at step 100" in capsys.readouterr().err
     assert app.main(["resume", "nothing-here"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("num_envs", "asked"), [(1, []), (1, ["--steps", "97"]), (3, []), (3, ["--steps", "97"])]
+)
+def test_a_script_that_resumes_until_the_run_is_over_is_told_that_it_is(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], num_envs: int, asked: list[str]
+) -> None:
+    ended = finish(runs_dir, **VALUES | {"num_envs": num_envs})
+    before = contents(ended.run)
+    assert app.main(["resume", str(ended.run), *asked, "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out.splitlines()[-1])
+    assert found == json.loads(json.dumps(asdict(ended), default=str)) | {
+        "wall_s": found["wall_s"],
+        "steps_per_s": found["steps_per_s"],
+    }
+    assert f"is finished: step {ended.env_steps} of 97" in err
+    assert contents(ended.run) == before
+    # It has gone further than this.
+    assert app.main(["resume", str(ended.run), "--steps", "55"]) == 2
 
 
 def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs_dir: Path) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from td3core.cli import app
 from td3core.errors import RequestError, RunError
+from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 from td3core.training.verify_resume import verify
 from tests.support.scripted import Script
 from tests.td3core.helpers import finish, tiny
-from tests.td3core.training.resuming import contents
+from tests.td3core.training.resuming import branched, contents
 
 pytestmark = pytest.mark.slow
 
@@ -78,3 +79,16 @@ def test_verify_on_the_command_line(runs_dir: Path, capsys: pytest.CaptureFixtur
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["exact"], found["from_step"]) == (False, 97)
     assert app.main(["verify", str(runs_dir)]) == 2
+
+
+def test_a_sparse_buffer_is_copied_sparsely(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ended = finish(runs_dir, steps=60)
+    with (ended.run / "replay.f32").open("r+b") as file:
+        file.truncate(2**30)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert verify(ended.run, steps=10).exact
+    outcome, _ = branched(RunDirectory.open(ended.run).last, runs_dir, steps=70)
+    assert isinstance(outcome, Ended), outcome
+    assert (outcome.run / "replay.f32").stat().st_blocks < 2**15

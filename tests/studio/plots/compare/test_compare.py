@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
 
 from studio.plots.compare import session as sessions
+from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of
 from studio.plots.compare.view import CompareView
 from studio.theme.theme import load_theme
@@ -130,6 +131,20 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     assert sorted(y[-1] for _, y in lines(window)) == sorted(e.final.value for e in wanted.groups)
 
 
+def test_a_maximised_plot_of_a_comparison_has_all_the_room_until_it_is_left(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    plots = alone.comparison.plots
+    for name in COMPARED.values():
+        card = plots.card(name.name)
+        before = card.geometry()
+        plots.maximise(name.name)
+        qtbot.waitUntil(lambda card=card: card.geometry() == plots.rect(), timeout=5_000)
+        plots.maximise("")
+        qtbot.waitUntil(lambda card=card, at=before: card.geometry() == at, timeout=5_000)
+
+
 def test_a_group_is_hidden_and_one_of_its_runs_is_drawn(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     hidden = row(alone.find, 0).text(0)
@@ -161,6 +176,18 @@ def test_single_runs_have_a_colour_each_and_values_under_the_mouse(qtbot, alone,
     assert len(card.readout.splitlines()) == 7
     # The latest evaluation before step 250 is the second: the start of the group plus its seed + 1.
     assert card.readout.splitlines()[1].endswith(" 6")
+
+
+def test_runs_are_not_listed_at_steps_they_never_reached(qtbot, alone, runs_dir) -> None:
+    short, long = write_run(runs_dir, [1.0, 2.0]), write_run(runs_dir, [5.0] * 10, seed=1)
+    alone.start(qtbot, [short, long])
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    card = alone.comparison.plots.card("compare_return")
+    card.hovered.emit(QPointF(200.0, 0.0))
+    assert len(card.readout.splitlines()) == 3
+    card.hovered.emit(QPointF(500.0, 0.0))
+    assert len(card.readout.splitlines()) == 2
+    assert card.readout.endswith(" 5")
 
 
 @pytest.mark.parametrize(
@@ -266,11 +293,7 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
     qtbot.waitUntil(
         lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000
     )
-    assert (
-        alone.find("compare_heading")
-        .text()
-        .startswith("Comparing 6 runs in 2 groups")
-    )
+    assert alone.find("compare_heading").text().startswith("Comparing 6 runs in 2 groups")
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:
@@ -292,11 +315,7 @@ def test_too_many_runs_are_cut_with_a_sentence(qtbot, alone, groups, monkeypatch
     monkeypatch.setattr("studio.session.run_set.MOST_RUNS", 4)
     alone.start(qtbot, groups)
     assert "6 runs were chosen; the first 4 are compared." in alone.find("compare_notes").text()
-    assert (
-        alone.find("compare_heading")
-        .text()
-        .startswith("Comparing 4 runs")
-    )
+    assert alone.find("compare_heading").text().startswith("Comparing 4 runs")
 
 
 def test_compare_needs_a_readable_run(qtbot, window, find, groups) -> None:

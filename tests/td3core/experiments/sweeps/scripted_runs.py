@@ -39,6 +39,7 @@ class ScriptedExecutor:
 
     def __init__(self, curve: Curve, slots: int = 1, kill_at: int | None = None) -> None:
         self.slots, self._curve, self._kill_at = slots, curve, kill_at
+        self.numerics = "auto"
         self.training: dict[Path, list[tuple[int, float]]] = {}
         self.started: list[str] = []
         self.stopped: list[str] = []

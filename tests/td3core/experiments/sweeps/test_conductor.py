@@ -8,6 +8,7 @@ import pytest
 
 from td3core.errors import RequestError
 from td3core.experiments.sweeps import launch
+from td3core.experiments.sweeps.executor import RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.state import importance_of, read_sweep
@@ -201,6 +202,23 @@ def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> No
     assert [trial.state for trial in state.trials] == ["running"]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising))
     assert state.count("done") == 4
+
+
+def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hanging(ScriptedExecutor):
+        def stop(self, run: Path) -> None:
+            self.stopped.append(run.name)
+
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            return []
+
+    monkeypatch.setattr("td3core.experiments.sweeps.conductor._SAVE_S", 0.05)
+    control, executor = Control(), Hanging(rising)
+    state, _ = conduct(runs_dir, executor, control=control, report=lambda _: control.stop())
+    assert executor.stopped == ["scripted_t000_s0"]
+    assert [trial.state for trial in state.trials] == ["running"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Runs whose updates are compiled: recorded, repeatable, and resumed with the same digits."""
+"""Runs with either engine: recorded, repeatable, and resumed with the same digits."""
 
 import sys
 from collections import Counter
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.algorithm import engine
-from td3core.algorithm.fused import kernel_cache
+from td3core.algorithm.fused import kernel, kernel_cache
+from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.lives import differences
@@ -19,19 +19,14 @@ from tests.td3core.training.resuming import go_on, stopped
 VALUES: dict[str, Any] = {"steps": 120, "eval_interval": 40, "checkpoint_interval": 40}
 
 
-@pytest.fixture(autouse=True)
-def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel_cache.load()
-    monkeypatch.setattr(kernel_cache, "is_ready", lambda: True)
-    monkeypatch.setattr(engine, "choose", lambda *_: engine.NUMBA)
-
-
 def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> None:
+    before = kernel.update_many.stats.cache_misses
     outcome, told = run(runs_dir, **VALUES)
+    assert kernel.update_many.stats.cache_misses == before, "the run compiled something itself"
     assert isinstance(outcome, Ended)
-    assert told.all(Started)[0].products == engine.NUMBA
+    assert told.all(Started)[0].products.startswith("the compiled update, ")
     assert outcome.last_checkpoint is not None
-    assert checkpoint.read_header(outcome.last_checkpoint).numerics["products"] == engine.NUMBA
+    assert checkpoint.read_header(outcome.last_checkpoint).numerics["engine"] == "compiled"
     assert outcome.updates == 100
 
 
@@ -40,8 +35,9 @@ def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> Non
     [
         {},
         {"num_envs": 3, "updates_per_step": 2},
-        {"normalize_observations": True},
+        {"normalize_observations": True, "engine": "torch"},
         {"twin_critics": False, "policy_delay": 3, "lr_final": 0.1},
+        {"engine": "torch"},
     ],
     ids=str,
 )
@@ -61,12 +57,9 @@ def test_the_same_seed_gives_the_same_run(runs_dir: Path) -> None:
     assert same(tensors(one.last_checkpoint), tensors(other.last_checkpoint))
 
 
-def test_torch_and_the_compiled_update_take_the_same_course(
-    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torch_and_the_compiled_update_take_the_same_course(runs_dir: Path) -> None:
     compiled = tensors(finish(runs_dir / "compiled", **VALUES).last_checkpoint)
-    monkeypatch.setattr(engine, "choose", lambda *_: "MKL")
-    plain = tensors(finish(runs_dir / "plain", **VALUES).last_checkpoint)
+    plain = tensors(finish(runs_dir / "plain", engine="torch", **VALUES).last_checkpoint)
     assert compiled.keys() == plain.keys()
     assert not same(compiled, plain)
     for name, array in compiled.items():
@@ -78,20 +71,17 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = stopped(runs_dir, 66, **VALUES)
-    monkeypatch.setattr(kernel_cache, "is_ready", lambda: False)
-    monkeypatch.setattr(engine, "choose", lambda *_: "MKL")
+    monkeypatch.setattr(kernel_cache, "works", lambda: False)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert ["compiled update is not available" in w.message for w in told.all(Warned)] == [True]
-    assert told.all(Started)[0].products == "MKL"
+    said = [warned.message for warned in told.all(Warned)]
+    assert ["the engine was compiled and is torch" in each for each in said] == [True]
+    assert told.all(Started)[0].products.startswith("torch, ")
 
 
 @pytest.mark.parametrize("updates", [1, 3])
 def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, updates: int) -> None:
     """Each call into torch gives the interpreter to another thread, such as the window's."""
-    # Imported before the kernel is loaded, it would compile it anew, elsewhere.
-    from td3core.algorithm.fused.update import FusedUpdate
-
     calls: Counter[str] = Counter()
 
     def count(frame: Any, event: str, called: Any) -> None:

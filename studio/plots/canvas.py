@@ -1,0 +1,121 @@
+"""The drawing of a plot: curves in a box between two axes.
+
+In it the wheel zooms x, with Ctrl y; dragging pans; a double click fits.
+"""
+
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QSizePolicy
+
+_X, _Y = 0, 1
+_LEFT, _BOTTOM, _BOX = (0, 0), (1, 1), (0, 1)
+"""Row and column."""
+_TOP_GRID = 255
+"""pyqtgraph's opacity of a grid that hides what is below it."""
+
+
+class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
+    """The area of a plot inside its axes."""
+
+    fit_requested = Signal()
+
+    def __init__(self) -> None:
+        # Its menu would never be shown, and takes long to make.
+        super().__init__(enableMenu=False)
+        self.sigRangeChanged.connect(self._place)
+
+    def _place(self, *_: object) -> None:
+        """Place the curves as soon as the range changes.
+
+        pyqtgraph would do so when it paints, which makes Qt paint everything a second time.
+        """
+        self.updateMatrix()
+
+    def wheelEvent(self, ev: Any, axis: int | None = None) -> None:  # noqa: N802
+        """Zoom one axis; pyqtgraph names it where the wheel turns on that axis itself."""
+        if axis is None:
+            axis = _Y if ev.modifiers() & Qt.KeyboardModifier.ControlModifier else _X
+        super().wheelEvent(ev, axis)
+
+    def mouseClickEvent(self, ev: Any) -> None:  # noqa: N802
+        """Fit on a double click."""
+        if ev.double() and ev.button() is Qt.MouseButton.LeftButton:
+            ev.accept()
+            self.fit_requested.emit()
+        else:
+            super().mouseClickEvent(ev)
+
+
+class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
+    """What pyqtgraph's PlotWidget is without menus, title and the axes above and on the right.
+
+    Nobody would see those, and they take most of the time that it takes to make a plot.
+    """
+
+    def __init__(self, box: pg.ViewBox, left: pg.AxisItem, bottom: pg.AxisItem) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.enableMouse(False)
+        self._box, self._axes = box, {"left": left, "bottom": bottom}
+        self._items: list[Any] = []
+        self._logarithmic = (False, False)
+        area = pg.GraphicsWidget()
+        self._layout = layout = QGraphicsGridLayout()
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        area.setLayout(layout)
+        layout.addItem(box, *_BOX)
+        for axis, place in ((bottom, _BOTTOM), (left, _LEFT)):
+            axis.linkToView(box)
+            # Its grid lies below the curves.
+            axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
+            axis.setZValue(-1)
+            layout.addItem(axis, *place)
+        layout.setRowStretchFactor(_BOX[0], 100)
+        layout.setColumnStretchFactor(_BOX[1], 100)
+        self.setCentralItem(area)
+
+    def getViewBox(self) -> Any:  # noqa: N802
+        """Return the box that the curves are in."""
+        return self._box
+
+    def getAxis(self, side: str) -> Any:  # noqa: N802
+        """Return the ``left`` or the ``bottom`` axis."""
+        return self._axes[side]
+
+    def addItem(self, item: Any, *, ignoreBounds: bool = False) -> None:  # noqa: N802, N803
+        """Draw an item; with ``ignoreBounds`` the box is never fitted to it."""
+        self._items.append(item)
+        self._box.addItem(item, ignoreBounds=ignoreBounds)
+        self._tell(item)
+
+    def removeItem(self, item: Any) -> None:  # noqa: N802
+        """Draw an item no longer."""
+        if item in self._items:
+            self._items.remove(item)
+            self._box.removeItem(item)
+
+    def listDataItems(self) -> list[Any]:  # noqa: N802
+        """Return the curves, in the order in which they were added."""
+        return [item for item in self._items if isinstance(item, pg.PlotDataItem)]
+
+    def set_logarithmic(self, on: bool) -> None:
+        """Let the y axis count in powers of ten, or no longer."""
+        self._logarithmic = (False, on)
+        for part in (*self._axes.values(), *self._items):
+            self._tell(part)
+
+    def _tell(self, part: Any) -> None:
+        if hasattr(part, "setLogMode"):
+            part.setLogMode(*self._logarithmic)
+
+    def show_grid(self, shown: bool, opacity: float) -> None:
+        """Show or hide lines at the ticks of both axes."""
+        for axis in self._axes.values():
+            axis.setGrid(int(opacity * _TOP_GRID) if shown else False)
+
+    def lay_out_now(self) -> None:
+        """Give axes and box their places, as Qt would do in a moment."""
+        self._layout.activate()

@@ -1,0 +1,83 @@
+"""An environment of one's own, chosen by its file."""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QToolButton
+
+from studio.theme.theme import Theme
+from studio.widgets.controls import describe
+from td3core.system.import_path import search_last
+from td3core.system.regular_files import read_text
+
+
+class EnvFile(NamedTuple):
+    """What a file of Python offers: its folder, and what it defines."""
+
+    folder: str
+    """From which the module is imported."""
+    module: str
+    classes: tuple[str, ...]
+    """Those that look like environments."""
+
+
+class BrowseButton(QToolButton):
+    """Asks for a file and announces the environment in it."""
+
+    chosen = Signal(list)
+    """The environments in the file, as ``module:Class``; its folder is searched from now on."""
+    refused = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        describe(self, "env_browse_button", "Browse", "Choose the file of an environment of yours")
+        self.setProperty("role", "small")
+        self.setIconSize(QSize(18, 18))
+        self.clicked.connect(self._ask)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self.setIcon(theme.icon("folder-open-outline", theme.muted))
+
+    @Slot()
+    def _ask(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Choose an environment", "", "Python (*.py)")
+        if not name:
+            return
+        try:
+            found = read_env_file(Path(name))
+        except (OSError, ValueError, SyntaxError) as problem:
+            self.refused.emit(f"{Path(name).name} cannot be read: {problem}.")
+            return
+        if not found.classes:
+            self.refused.emit(f"{Path(name).name} defines no class derived from gymnasium.Env.")
+            return
+        search_last(found.folder)
+        self.chosen.emit([f"{found.module}:{each}" for each in found.classes])
+
+
+def read_env_file(path: Path) -> EnvFile:
+    """Find the environments in a file without running it.
+
+    Raises:
+        OSError, ValueError, SyntaxError: it is no file of Python.
+    """
+    path = path.absolute()
+    names = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    classes: list[str] = []
+    for node in ast.walk(ast.parse(read_text(path))):
+        bases = {_last_name(base) for base in node.bases} if isinstance(node, ast.ClassDef) else ()
+        if any(base.endswith("Env") or base in classes for base in bases):
+            assert isinstance(node, ast.ClassDef)
+            classes.append(node.name)
+    return EnvFile(str(folder), ".".join(names), tuple(classes))
+
+
+def _last_name(base: ast.expr) -> str:
+    return ast.unparse(base).partition("[")[0].rpartition(".")[2]

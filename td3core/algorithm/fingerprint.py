@@ -1,0 +1,166 @@
+"""What the last bits of a run depend on besides its settings: recorded, and put to the proof.
+
+Every checkpoint holds the record. When a run is resumed, the names in it say what has changed; the
+probe, a digest of one update and of actions with the run's own networks, proves that nothing else
+has: kernels, compiler and libraries give the same bits as before.
+"""
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import torch
+
+from td3core.algorithm import engine
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.config import RunConfig, Tunables
+from td3core.config.run_config import COMPILED
+from td3core.envs.catalogue import find_known
+from td3core.envs.info import EnvInfo
+from td3core.errors import Message
+from td3core.inference.normaliser import Normaliser
+from td3core.system import numerics, processor
+
+_PROBE, _PROBE_BATCH = "probe", "probe_batch"
+_ROWS = 1024
+_ACTIONS = 8
+_MOST_BATCH = 4096
+_WIDEST = 2048
+"""Wider networks are probed with layers of this width: a second copy may not fit into memory."""
+_LABELS = {
+    "class": "the numerics class",
+    "engine": "the engine",
+    "products": "the matrix product",
+    "system": "the operating system",
+    "processor": "the processor",
+    "threads": "the number of threads",
+    "kernels": "the kernels",
+}
+
+
+def record(
+    config: RunConfig, info: EnvInfo, products: str, batch_size: int, recorded: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what the last bits of a run depend on here, with its probe.
+
+    Args:
+        config: its settings, with the engine and class that it is computed with.
+        info: its environment.
+        products: the matrix products of the torch engine.
+        batch_size: that of the run, which a new probe takes.
+        recorded: the record of the checkpoint that it resumes from; its probe is repeated.
+    """
+    about = {
+        "class": config.numerics,
+        "kernels": numerics.kernels(),
+        "engine": config.engine,
+        "system": platform.system(),
+    }
+    packages = ["numpy", *environment_packages(config.env)]
+    if config.engine == COMPILED:
+        packages += ["scipy", "numba", "llvmlite"]
+    else:
+        packages += ["torch"]
+        # Torch chooses its kernels itself, and splits a product among its threads.
+        about |= {
+            "products": products,
+            "processor": processor.name(),
+            "threads": str(config.torch_threads),
+        }
+    about |= versions_of(packages)
+    batch = _batch(recorded.get(_PROBE_BATCH, ""), batch_size)
+    about |= {_PROBE_BATCH: str(batch)}
+    return about | {_PROBE: probe(config, info.obs_dim, info.act_dim, batch, products)}
+
+
+def probe(config: RunConfig, obs_dim: int, act_dim: int, batch: int, products: str = "") -> str:
+    """Return a digest of an update of all networks and of some actions, on seeded numbers.
+
+    With the sizes, activations and engine of a run, and the default live settings.
+    """
+    config = replace(
+        config,
+        seed=0,
+        actor_hidden=tuple(min(width, _WIDEST) for width in config.actor_hidden),
+        critic_hidden=tuple(min(width, _WIDEST) for width in config.critic_hidden),
+    )
+    agent = TD3(config, Tunables(batch_size=batch, policy_delay=1), obs_dim, act_dim)
+    engine.take(agent, config, products)
+    source = np.random.default_rng(0)
+    buffer = ReplayBuffer(_ROWS, obs_dim, act_dim)
+    buffer.stored = _ROWS
+    buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
+    normaliser = None
+    if config.normalize_observations:
+        normaliser = Normaliser(obs_dim)
+        for obs in buffer.columns(buffer.rows[:_ACTIONS]).obs:
+            normaliser.observe(obs)
+    agent.update_from(buffer, source.integers(0, _ROWS, (1, batch)), normaliser)
+    policy, digest = agent.policy(normaliser), hashlib.sha256()
+    observations = buffer.columns(buffer.rows[:_ACTIONS]).obs
+    # One at a time, and all environments of a run at once.
+    parts = [*agent.state().values(), *map(policy, observations), policy(observations)]
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Message]:
+    """Return why a run that was recorded as ``then`` is not the same bit for bit ``now``."""
+    changed = [
+        f"{_LABELS.get(name, name)} was {then[name]} and is {value}"
+        for name, value in now.items()
+        if name not in (_PROBE, _PROBE_BATCH) and then.get(name, value) != value
+    ]
+    if changed:
+        return [Message("The last digits will differ: {changes}.", changes=", ".join(changed))]
+    if then.get(_PROBE, now[_PROBE]) != now[_PROBE]:
+        template = (
+            "The last digits will differ: a trial update gives other bits here than where the run"
+            " was made, for a reason that is not on record."
+        )
+        return [Message(template)]
+    return []
+
+
+def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dict[str, str]:
+    """Return the record of a checkpoint as :func:`record` has it today.
+
+    Before it had classes, it named products and torch's instruction set, whatever the engine.
+    """
+    if "class" in recorded or not recorded:
+        return dict(recorded)
+    known = {name: value for name, value in recorded.items() if name != "processor"}
+    instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
+    if recorded.get("processor") != instructions:
+        # Of torch's products it says nothing but that.
+        known["processor"] = recorded.get("processor", "")
+    return known | {"class": numerics_class}
+
+
+def _batch(recorded: str, batch_size: int) -> int:
+    """Return the batch size of the probe: as recorded in a file, if that is a number in range."""
+    found = int(recorded) if recorded.isascii() and recorded.isdigit() else batch_size
+    return min(max(found, 1), _MOST_BATCH)
+
+
+def environment_packages(env_id: str) -> list[str]:
+    """Return the packages that the steps of an environment depend on, as far as it is known."""
+    known = find_known(env_id)
+    return ["gymnasium", *(known.needs if known else ())]
+
+
+def versions_of(packages: list[str]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for package in packages:
+        try:
+            found[package.lower()] = version(package)
+        except PackageNotFoundError:
+            # The name of a module that belongs to a package of another name.
+            continue
+    return found

@@ -1,0 +1,173 @@
+"""What Numba compiles, as bytes: taken from it by the process that compiles, given to the others.
+
+Numba's own cache on disk is not used. It finds a file by the path of its source, unpickles it
+whoever wrote it, fails at a damaged one each time anew, and is never flushed.
+"""
+
+import ast
+import hashlib
+import importlib
+import logging
+import platform
+import sys
+import sysconfig
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from numba.core import config, serialize
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+
+log = logging.getLogger(__name__)
+
+MODULES = ("td3core.algorithm.fused.kernel", "td3core.algorithm.fused.parallel")
+"""The modules of what is compiled."""
+
+_FORMAT = 1
+_CALLERS = ("td3core.algorithm.fused.update", "td3core.algorithm.fused.compile")
+"""They decide the types of the arguments, and so what is compiled."""
+_PACKAGES = ("numba", "llvmlite", "numpy", "scipy")
+_SETTINGS = (
+    "OPT",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "ENABLE_AVX",
+    "USING_SVML",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "LLVM_REFPRUNE_PASS",
+    "LLVM_REFPRUNE_FLAGS",
+)
+"""Of Numba's configuration, those that change the machine code besides the processor's."""
+
+_to_bytes: Callable[[Any], bytes] = serialize.dumps
+_of_bytes: Callable[[bytes], Any] = serialize.loads
+_rebuild: Callable[..., Any] = CompileResult._rebuild
+
+Compiled = dict[str, list[tuple[bytes, bytes]]]
+"""By name of the function: argument types and machine code of what Python has called."""
+
+
+def key() -> str:
+    """Return a digest of all that the machine code depends on: no path, and no time of a file."""
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    about = (
+        _FORMAT,
+        platform.python_version(),
+        sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag,
+        [(name, version(name)) for name in _PACKAGES],
+        processor,
+        [(name, getattr(config, name, None)) for name in _SETTINGS],
+        sorted((name, hashlib.sha256(text).hexdigest()) for name, text in _sources().items()),
+    )
+    return hashlib.sha256(repr(about).encode()).hexdigest()[:32]
+
+
+def _sources() -> dict[str, bytes]:
+    """Return the texts of what is compiled and of all that it imports from here, by module."""
+    found = {name: _text(name) for name in _CALLERS}
+    waiting = list(MODULES)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (text := _text(name)):
+            found[name] = text
+            waiting += _imports(ast.parse(text))
+    return found
+
+
+def _text(name: str) -> bytes:
+    """Return the source of a module; empty if it is none, or of another package."""
+    if not name.startswith("td3core."):
+        return b""
+    try:
+        spec = find_spec(name)
+    except ModuleNotFoundError:
+        # An object of a module, not a module of a package.
+        return b""
+    return Path(spec.origin).read_bytes() if spec is not None and spec.origin else b""
+
+
+def _imports(tree: ast.Module) -> list[str]:
+    """Return the full names of what a module imports, be they modules or objects of one."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+    return names
+
+
+class _MachineCode(NullCache):
+    """What Numba asks for the machine code of one function, and tells what it has compiled."""
+
+    def __init__(self, function: Any, functions: list[Any], compiled: Compiled) -> None:
+        self._function, self._compiled = function, compiled
+        self._others = [each for each in functions if each is not function]
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for arguments of these types, or None."""
+        target_context.refresh()
+        for types, code in self._compiled.get(_name(self._function), ()):
+            if _of_bytes(types) == sig:
+                return _rebuild(target_context, *_of_bytes(code))
+        return None
+
+    def save_overload(self, sig: Any, result: Any) -> None:
+        """Keep what was compiled, unless it is a part of what is being compiled."""
+        if not any(each.is_compiling for each in self._others):
+            entry = _to_bytes(sig), _to_bytes(result._reduce())
+            self._compiled.setdefault(_name(self._function), []).append(entry)
+
+
+class _FixedMachineCode(_MachineCode):
+    """The same for machine code that was compiled before: what else is needed is not kept."""
+
+    def save_overload(self, sig: Any, _result: Any) -> None:
+        """Say that the cache lacks something: it should have been compiled with the rest."""
+        log.debug("%s was compiled for %s", _name(self._function), sig)
+
+
+def _name(function: Any) -> str:
+    return f"{function.py_func.__module__}.{function.py_func.__qualname__}"
+
+
+def _functions() -> list[Any]:
+    modules = [importlib.import_module(name) for name in MODULES]
+    named = [each for module in modules for each in vars(module).values()]
+    return list(dict.fromkeys(each for each in named if isinstance(each, Dispatcher)))
+
+
+def collect() -> Compiled:
+    """Return where all machine code will be that Numba compiles in this process from now on."""
+    compiled: Compiled = {}
+    functions = _functions()
+    for function in functions:
+        function._cache = _MachineCode(function, functions, compiled)
+    return compiled
+
+
+def to_bytes(compiled: Compiled) -> bytes:
+    """Return what :func:`install` takes."""
+    return _to_bytes(compiled)
+
+
+def install(data: bytes) -> None:
+    """Load machine code that another process has compiled.
+
+    Raises:
+        Exception: it is something else, or Numba cannot make functions of it.
+    """
+    compiled: Compiled = _of_bytes(data)
+    functions = _functions()
+    for function in functions:
+        function._cache = _FixedMachineCode(function, functions, compiled)
+        # What is for two threads starts them, so it is loaded when it is first called.
+        if function.py_func.__module__ == MODULES[0]:
+            for types, _ in compiled.get(_name(function), ()):
+                function.compile(_of_bytes(types))

@@ -1,0 +1,234 @@
+"""Forward and backward passes of perceptrons, and their optimiser, for the compiled update.
+
+A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
+(members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
+after the other, and the gradients there. A relu is written so that a NaN stays a NaN.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+_TANH_ONE = 7.90531110763549805
+"""From here on tanh is 1 in float32."""
+
+fast = njit(nogil=True, error_model="numpy")
+
+
+class Network(NamedTuple):
+    """Everything of an actor, or of both critics."""
+
+    widths: Any
+    members: int
+    relu: bool
+    online: Any
+    target: Any
+    gradient: Any
+    exp_avg: Any
+    exp_avg_sq: Any
+    step: Any
+
+
+class Step(NamedTuple):
+    """What all parameters of a network have in common in one step of the optimiser."""
+
+    size: Any  # float32: the learning rate, and the correction of the first moment
+    root: Any  # float32: that of the second moment
+    tau: Any  # float32
+    moves_target: bool
+
+
+@fast
+def _size(widths, members, layers):
+    """Return the length of the parameters of the first layers."""
+    total = 0
+    for i in range(layers):
+        total += members * (widths[i] + 1) * widths[i + 1]
+    return total
+
+
+@fast
+def _places(widths, members, member, i):
+    """Return where weights and bias of one layer of a member begin."""
+    n, m = widths[i], widths[i + 1]
+    start = _size(widths, members, i)
+    return start + member * m * n, start + members * m * n + member * m
+
+
+@fast
+def layer(flat, widths, members, member, i):
+    """Return weights (out, in) and bias (out,) of one layer of a member, as views."""
+    n, m = widths[i], widths[i + 1]
+    weight, bias = _places(widths, members, member, i)
+    return flat[weight : weight + m * n].reshape(m, n), flat[bias : bias + m]
+
+
+@fast
+def _flat_outputs(h, widths, batch, i):
+    """Return the outputs (batch * out,) of layer ``i``, as a view."""
+    start = 0
+    for j in range(1, i + 1):
+        start += batch * widths[j]
+    return h[start : start + batch * widths[i + 1]]
+
+
+@fast
+def outputs(h, widths, batch, i):
+    """Return the outputs (batch, out) of layer ``i``, as a view."""
+    return _flat_outputs(h, widths, batch, i).reshape(batch, widths[i + 1])
+
+
+@fast
+def tanh(x):
+    """Return the hyperbolic tangent to a few units in the last place, in vector code.
+
+    The rational minimax approximation of Eigen (``generic_fast_tanh_float``), odd in x.
+    """
+    x = np.float32(_TANH_ONE) if x > np.float32(_TANH_ONE) else x
+    x = np.float32(-_TANH_ONE) if x < np.float32(-_TANH_ONE) else x
+    x2 = x * x
+    p = np.float32(-2.76076847742355e-16)
+    p = p * x2 + np.float32(2.00018790482477e-13)
+    p = p * x2 + np.float32(-8.60467152213735e-11)
+    p = p * x2 + np.float32(5.12229709037114e-08)
+    p = p * x2 + np.float32(1.48572235717979e-05)
+    p = p * x2 + np.float32(6.37261928875436e-04)
+    p = (p * x2 + np.float32(4.89352455891786e-03)) * x
+    q = np.float32(1.19825839466702e-06)
+    q = q * x2 + np.float32(1.18534705686654e-04)
+    q = q * x2 + np.float32(2.26843463243900e-03)
+    return p / (q * x2 + np.float32(4.89352518554385e-03))
+
+
+@fast
+def _activate(out, bias, relu):
+    """Add the bias and apply the activation, in place."""
+    for row in range(out.shape[0]):
+        if relu:
+            for k in range(out.shape[1]):
+                value = out[row, k] + bias[k]
+                out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
+        else:
+            for k in range(out.shape[1]):
+                out[row, k] = tanh(out[row, k] + bias[k])
+
+
+@fast
+def forward(net, flat, member, x, h):
+    """Run one member with parameters ``flat`` on ``x`` (batch, in); return its outputs."""
+    widths, batch, last = net.widths, x.shape[0], net.widths.shape[0] - 2
+    for i in range(last + 1):
+        weight, bias = layer(flat, widths, net.members, member, i)
+        out = outputs(h, widths, batch, i)
+        if widths[i + 1] == 1:
+            np.dot(x, weight[0], _flat_outputs(h, widths, batch, i))
+        else:
+            np.dot(x, weight.T, out)
+        if i < last:
+            _activate(out, bias, net.relu)
+            x = out
+    for row in range(batch):
+        for k in range(widths[last + 1]):
+            out[row, k] += bias[k]
+    return out
+
+
+@fast
+def _slope(gradient, h, relu):
+    """Return the gradient at the input of an activation from that at its output ``h``."""
+    if relu:
+        return np.float32(0.0) if h <= np.float32(0.0) else gradient
+    return gradient * (np.float32(1.0) - h * h)
+
+
+@fast
+def down(weight, g, h, below, relu):
+    """Return the gradient (batch, in) at the inputs of the activations ``h`` below a layer.
+
+    It takes the place of ``h`` if the layer has one output, else it is written into ``below``.
+    """
+    if weight.shape[0] == 1:
+        for row in range(h.shape[0]):
+            gradient = g[row, 0]
+            for k in range(h.shape[1]):
+                h[row, k] = _slope(gradient * weight[0, k], h[row, k], relu)
+        return h
+    np.dot(g, weight, below)
+    for row in range(h.shape[0]):
+        for k in range(h.shape[1]):
+            below[row, k] = _slope(below[row, k], h[row, k], relu)
+    return below
+
+
+@fast
+def _sum_rows(rows, total):
+    total[:] = np.float32(0.0)
+    for row in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            total[k] += rows[row, k]
+
+
+@fast
+def begin_step(net, lr, tau, moves_target):
+    """Count a step of Adam, and return what it needs."""
+    net.step[0] += np.float32(1.0)
+    t = np.float64(net.step[0])
+    size, root = np.float32(lr / (1.0 - _BETA1**t)), np.float32(np.sqrt(1.0 - _BETA2**t))
+    return Step(size, root, np.float32(tau), moves_target)
+
+
+@fast
+def _step_part(net, start, length, step):
+    """Step some parameters by Adam (Kingma and Ba, 2015, algorithm 1), and move their target."""
+    end = start + length
+    online, gradient = net.online[start:end], net.gradient[start:end]
+    _adam(online, gradient, net.exp_avg[start:end], net.exp_avg_sq[start:end], step)
+    if step.moves_target:
+        _average(net.target[start:end], online, step.tau)
+
+
+@fast
+def _adam(online, gradient, exp_avg, exp_avg_sq, step):
+    one_minus_beta1, beta2 = np.float32(1.0 - _BETA1), np.float32(_BETA2)
+    one_minus_beta2, epsilon = np.float32(1.0 - _BETA2), np.float32(_EPSILON)
+    for i in range(online.shape[0]):
+        g = gradient[i]
+        m = exp_avg[i] + one_minus_beta1 * (g - exp_avg[i])
+        v = beta2 * exp_avg_sq[i] + one_minus_beta2 * g * g
+        exp_avg[i] = m
+        exp_avg_sq[i] = v
+        online[i] -= step.size * m / (np.sqrt(v) / step.root + epsilon)
+
+
+@fast
+def _average(target, online, tau):
+    """Move the target: θ' ← τθ + (1 - τ)θ'."""
+    for i in range(target.shape[0]):
+        target[i] += tau * (online[i] - target[i])
+
+
+@fast
+def descend(net, member, x, h, g, step):
+    """Step one member along its gradient; the last part of ``g`` holds that at its outputs.
+
+    Each layer is stepped as soon as its gradient is there and the layers below no longer need the
+    weights: so both are still in the processor's cache.
+    """
+    widths, members, batch = net.widths, net.members, x.shape[0]
+    here = outputs(g, widths, batch, widths.shape[0] - 2)
+    for i in range(widths.shape[0] - 2, -1, -1):
+        weight, bias = _places(widths, members, member, i)
+        weight_gradient, bias_gradient = layer(net.gradient, widths, members, member, i)
+        inputs = x if i == 0 else outputs(h, widths, batch, i - 1)
+        if widths[i + 1] == 1:
+            np.dot(here.reshape(batch), inputs, weight_gradient[0])
+        else:
+            np.dot(here.T, inputs, weight_gradient)
+        _sum_rows(here, bias_gradient)
+        if i > 0:
+            online, _ = layer(net.online, widths, members, member, i)
+            here = down(online, here, inputs, outputs(g, widths, batch, i - 1), net.relu)
+        _step_part(net, weight, widths[i] * widths[i + 1], step)
+        _step_part(net, bias, widths[i + 1], step)

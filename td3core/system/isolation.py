@@ -1,0 +1,60 @@
+"""Undoes what an environment changes of the settings that the run in its process computes with."""
+
+import contextvars
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+
+
+class Isolation:
+    """Calls an environment; afterwards NumPy and torch are set as they were when this was made.
+
+    What NumPy does on errors belongs to a context, and an environment has one of its own, where its
+    choice stays. Numbers of threads and torch's defaults belong to the process.
+    """
+
+    def __init__(self) -> None:
+        self._run = contextvars.copy_context().run
+        blas = ThreadpoolController().select(user_api="blas").lib_controllers
+        self._blas = [(library, library.get_num_threads()) for library in blas]
+        self._torch: Any = sys.modules.get("torch")
+        if self._torch is not None:
+            self._threads = self._torch.get_num_threads()
+            self._dtype = self._torch.get_default_dtype()
+            self._device = self._torch.get_default_device()
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Call a constructor, a reset or the like."""
+        try:
+            return self._run(work)
+        finally:
+            self._restore()
+            self._restore_costly()
+
+    def step(self, work: Callable[[], None]) -> None:
+        """Take a step; what costs more to look at than a quick step is left to :meth:`call`."""
+        try:
+            self._run(work)
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        torch = self._torch
+        if torch is None:
+            return
+        if torch.get_num_threads() != self._threads:
+            torch.set_num_threads(self._threads)
+        if torch.get_default_dtype() is not self._dtype:
+            torch.set_default_dtype(self._dtype)
+
+    def _restore_costly(self) -> None:
+        torch = self._torch
+        if torch is not None and torch.get_default_device() != self._device:
+            torch.set_default_device(None if self._device.type == "cpu" else self._device)
+        for library, threads in self._blas:
+            if library.get_num_threads() != threads:
+                library.set_num_threads(threads)

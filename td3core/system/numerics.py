@@ -1,0 +1,244 @@
+"""Classes of BLAS kernels: what the last bits of a run depend on, besides settings and versions.
+
+A product of matrices adds its terms in an order that each kernel chooses for itself. OpenBLAS,
+which NumPy and SciPy bring along, picks kernels by the processor, unless it is told which to take
+before it is loaded. So a process has one class for life: :func:`pin` chooses it, and what is
+started from this process inherits it through the environment.
+
+A run of the class ``avx512`` or ``avx2`` is the same on every processor that has these
+instructions. ``neon``, ``generic`` and ``other`` name what was found; they promise no more than the
+same machine.
+"""
+
+import functools
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+
+from td3core.errors import Message, RequestError
+from td3core.system import processor
+
+AUTO = "auto"
+AVX512, AVX2, NEON, GENERIC, OTHER = "avx512", "avx2", "neon", "generic", "other"
+CLASSES = (AVX512, AVX2, NEON, GENERIC, OTHER)
+PORTABLE = (AVX512, AVX2)
+"""The classes that give the same bits on every processor that has them."""
+
+VARIABLE = "TD3_STUDIO_NUMERICS"
+"""The environment variable with the class that a process is to take."""
+_CORE_VARIABLE = "OPENBLAS_CORETYPE"
+_CORE = {AVX512: "SkylakeX", AVX2: "Haswell"}
+"""OpenBLAS's names of the kernels."""
+_CLASS = {core.lower(): name for name, core in _CORE.items()} | {"zen": AVX2}
+_OTHER_LIBRARIES = ("mkl", "blis", "openblas", "flexiblas")
+_SHOWN = {AVX512: "AVX-512", AVX2: "AVX2", NEON: "NEON", GENERIC: "generic", OTHER: "other"}
+
+_overridden: list[str] = []
+"""What the environment said of the kernels before :func:`pin` replaced it."""
+
+_SLOWING = (
+    *(_CORE_VARIABLE, "NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY", "NUMBA_CPU_NAME"),
+    *("MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "NUMBA_DISABLE_JIT"),
+)
+"""Variables that keep libraries from the instructions of the processor."""
+
+
+def available() -> tuple[str, ...]:
+    """Return the classes that this processor can compute in, the fastest first."""
+    machine, has = platform.machine().lower(), processor.features()
+    if machine in ("arm64", "aarch64"):
+        return (NEON,)
+    if machine not in ("x86_64", "amd64"):
+        return (OTHER,)
+    if not has.issuperset(("avx2", "fma")) or _numpy_is_held_back():
+        return (GENERIC,)
+    return PORTABLE if has.issuperset(processor.AVX512_PARTS) else (AVX2,)
+
+
+def natural() -> str:
+    """Return the class that this processor takes by itself."""
+    return available()[0]
+
+
+def _numpy_is_held_back() -> bool:
+    """Return whether NumPy must do without AVX2 and FMA: its tanh gives other bits then."""
+    if "numpy" in sys.modules:
+        has = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+        return not has.get("X86_V3", has.get("AVX2") and has.get("FMA3"))
+    disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
+    return any(name in disabled for name in ("X86_V3", "AVX2", "FMA3"))
+
+
+def pin() -> None:
+    """Choose the kernels of this process and of all that it starts. Call before NumPy is loaded.
+
+    Takes the class in ``TD3_STUDIO_NUMERICS``, else the fastest. Does nothing where NumPy is loaded
+    already, or where that class is of no use: :func:`current` tells what came of it.
+    """
+    if "numpy" in sys.modules or "scipy" in sys.modules:
+        return
+    wanted = os.environ.get(VARIABLE, "")
+    name = wanted if wanted in available() else natural()
+    before = os.environ.get(_CORE_VARIABLE)
+    if name in _CORE:
+        os.environ[_CORE_VARIABLE] = _CORE[name]
+        if before is not None and before.lower() != _CORE[name].lower():
+            _overridden.append(before)
+
+
+def current() -> str:
+    """Return the class of this process: what its libraries use, or will use once loaded."""
+    if "numpy" in sys.modules:
+        return _loaded_class()
+    told = os.environ.get(_CORE_VARIABLE)
+    return class_of_kernels(told) if told else natural()
+
+
+def kernels() -> str:
+    """Return the names of the kernels that NumPy and SciPy take here, as their libraries say."""
+    # SciPy has a library of its own, which is loaded with the first product that is compiled.
+    for module in ("numpy", "scipy.linalg.cython_blas"):
+        importlib.import_module(module)
+    return _loaded_kernels()
+
+
+def _loaded_kernels() -> str:
+    from threadpoolctl import threadpool_info
+
+    found = {
+        str(each.get("architecture") or each["internal_api"])
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    }
+    return " ".join(sorted(found))
+
+
+@functools.cache
+def _loaded_class() -> str:
+    return class_of_kernels(_loaded_kernels())
+
+
+def class_of_kernels(names: str) -> str:
+    """Return the class of what :func:`kernels` returns."""
+    match names.lower().split():
+        case [one] if one in _CLASS:
+            return _CLASS[one] if _CLASS[one] in available() else available()[-1]
+        case [one] if one not in _OTHER_LIBRARIES:
+            return NEON if NEON in available() else GENERIC
+    # Two kinds at once, or a library that tells nothing of its kernels.
+    return OTHER
+
+
+def resolve(setting: str) -> str:
+    """Return the class that the value of the setting ``numerics`` means for a new run.
+
+    Raises:
+        RequestError: this processor does not have it, or this process has another.
+    """
+    here = current()
+    if resolve_for_children(setting) == here:
+        return here
+    raise RequestError(
+        "numerics cannot be {setting}: this process computes with {here} kernels. Set {variable} to"
+        " {setting} before it starts.",
+        setting=setting,
+        here=shown(here),
+        variable=VARIABLE,
+    )
+
+
+def resolve_for_children(setting: str) -> str:
+    """Return what :func:`resolve` does, for runs in processes started from this one.
+
+    Raises:
+        RequestError: this processor does not have that class.
+    """
+    here = current()
+    if setting not in (AUTO, here, *available()):
+        raise RequestError(
+            "numerics cannot be {setting}: this processor has no {shown} instructions; it has"
+            " {available}.",
+            setting=setting,
+            shown=shown(setting),
+            available=", ".join(available()),
+        )
+    return here if setting == AUTO else setting
+
+
+def needs_other_process(name: str) -> bool:
+    """Return whether a run of this class can train on this machine, but not in this process."""
+    return name != AUTO and name != current() and name in available()
+
+
+def is_here(name: str) -> bool:
+    """Return whether a run of this class is the same bit for bit on this machine."""
+    return name in (AUTO, current(), *available())
+
+
+def environment_of(name: str) -> dict[str, str]:
+    """Return the environment for a process of this class, where this machine has it."""
+    return dict(os.environ) | (pinning(name) if name in available() else {})
+
+
+def pinning(name: str) -> dict[str, str]:
+    """Return the variables that pin a process to a class."""
+    return {VARIABLE: name, _CORE_VARIABLE: _CORE[name]} if name in _CORE else {}
+
+
+def shown(name: str) -> str:
+    """Return a class as a person reads it."""
+    return _SHOWN.get(name, name)
+
+
+def shared_class(
+    setting: str, earlier: str, machines: Sequence[Sequence[str]]
+) -> tuple[str, Message | None]:
+    """Return the class for runs that are compared, on machines with these classes, best first.
+
+    Args:
+        setting: the value of the setting ``numerics``.
+        earlier: the class of such runs that have been trained; empty without any.
+        machines: the classes of each machine.
+
+    Returns:
+        The class, and a sentence where it is not what they would expect.
+
+    Raises:
+        RequestError: not every machine has the class that is set.
+    """
+    first, *others = machines
+    common = [name for name in first if all(name in each for each in others)] or [OTHER]
+    if setting != AUTO and setting not in common:
+        raise RequestError(
+            "numerics cannot be {setting}: not every machine has it; they share {common}.",
+            setting=setting,
+            common=", ".join(common),
+        )
+    name = setting if setting != AUTO else earlier if earlier in common else common[0]
+    if earlier not in ("", name):
+        template = (
+            "Earlier runs were trained in numerics class {earlier}; new ones are trained in {name}."
+        )
+        return name, Message(template, earlier=earlier, name=name)
+    if setting == AUTO and not earlier and any(each[0] != name for each in machines):
+        template = "Not every machine has faster kernels: all runs use numerics class {name}."
+        return name, Message(template, name=name)
+    return name, None
+
+
+def overridden() -> str:
+    """Return the kernels that the environment named and this process does not take; or nothing."""
+    return _overridden[0] if _overridden else ""
+
+
+def slowing_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what is set in the environment that may keep libraries from fast instructions."""
+    found = {name: environment[name] for name in _SLOWING if environment.get(name)}
+    if found.get(_CORE_VARIABLE, "").lower() in _CLASS:
+        # What pin() has set itself.
+        del found[_CORE_VARIABLE]
+    if overridden():
+        found[_CORE_VARIABLE] = overridden()
+    return found

@@ -1,0 +1,89 @@
+"""The processor of this machine: its name and the instructions it has. Nothing is imported for it.
+
+The one place that answers which processor this is: classes of kernels, the cache of compiled code,
+the description of a run and ``doctor`` all ask here.
+"""
+
+import functools
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_CPUINFO = Path("/proc/cpuinfo")
+_WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
+"""Numbers of ``IsProcessorFeaturePresent``. It knows no other part of AVX-512; every processor of
+a desktop that has the first has those that compilers call ``skylake-avx512``."""
+AVX512_PARTS = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
+
+
+@functools.cache
+def name() -> str:
+    """Return the model as its maker calls it, as far as the system tells."""
+    found = re.search(r"^model name\s*:\s*(.+)$", _cpuinfo(), re.MULTILINE)
+    if found:
+        return found.group(1).strip()
+    if sys.platform == "darwin":
+        return _sysctl("machdep.cpu.brand_string") or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+@functools.cache
+def kind() -> str:
+    """Return name, family and model: what tells one kind of processor from another."""
+    numbers = (re.search(rf"^{word}\s*:\s*(\d+)$", _cpuinfo(), re.MULTILINE) for word in _NUMBERS)
+    return " ".join([name(), *(f"{found.group(1)}" for found in numbers if found)])
+
+
+_NUMBERS = ("cpu family", "model")
+
+
+@functools.cache
+def maker() -> str:
+    """Return the vendor's own identification, such as ``AuthenticAMD``; empty if unknown."""
+    found = re.search(r"^vendor_id\s*:\s*(\S+)$", _cpuinfo(), re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+@functools.cache
+def features() -> frozenset[str]:
+    """Return the instruction sets it has, in Linux's spelling (``avx2``, ``avx512f``)."""
+    found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpuinfo(), re.MULTILINE)
+    if found:
+        return frozenset(found.group(1).split())
+    if sys.platform == "darwin":
+        text = _sysctl("machdep.cpu.features") + " " + _sysctl("machdep.cpu.leaf7_features")
+        return frozenset(text.lower().split())
+    if sys.platform == "win32":
+        return _windows_features()
+    return frozenset()
+
+
+def _windows_features() -> frozenset[str]:
+    import ctypes
+
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore]
+    has = {n for n, number in _WINDOWS_FEATURES.items() if kernel.IsProcessorFeaturePresent(number)}
+    if "avx2" in has:
+        has.add("fma")
+    return frozenset(has | set(AVX512_PARTS if "avx512f" in has else ()))
+
+
+@functools.cache
+def _cpuinfo() -> str:
+    """Return what Linux says of the first processor; empty elsewhere."""
+    try:
+        return _CPUINFO.read_text("utf-8", "replace").partition("\n\n")[0]
+    except OSError:
+        return ""
+
+
+def _sysctl(key: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["/usr/sbin/sysctl", "-n", key], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip()

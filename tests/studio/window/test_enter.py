@@ -1,0 +1,115 @@
+"""Enter in a dialog does what its title says; where that could do harm, the harmless thing."""
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QDialog, QPushButton
+from pytestqt.qtbot import QtBot
+
+import studio
+from studio.consent.dialog import ConsentDialog
+from studio.help.shortcuts import ShortcutsDialog
+from studio.launch.branch_dialog import BranchDialog
+from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.launch.verify_dialog import VerifyDialog
+from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.compare.dialog import CompareDialog
+from studio.replay.share.evaluate_dialog import EvaluateDialog
+from studio.replay.share.export_dialog import ExportDialog
+from studio.replay.share.film_dialogs import (
+    AgentFilmDialog,
+    ComparisonFilmDialog,
+    GrowthFilmDialog,
+)
+from studio.replay.share.picture_dialog import PictureDialog
+from studio.replay.share.still import Still
+from studio.run_browser.dialogs import NoteDialog, SettingsDialog
+from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.window.crash_reporter import CrashDialog
+from studio.window.main_window import MainWindow
+from studio.window.preferences.dialog import PreferencesDialog
+from td3core.checkpoint import read_header
+from td3core.config.consent import LocatedModule
+from td3core.evaluation.entrants import Entrant
+from td3core.evaluation.rollout import RolloutStep
+from td3core.runs.journal import Change
+from td3core.runs.listing import summarise
+from tests.studio.fake_runs import make_run
+
+
+def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]:
+    """Yield every dialog, with the text of the button that Enter should press in it."""
+    run = make_run(runs_dir)
+    change = Change(env_steps=100, name="tau", new=0.01)
+    moment = RolloutStep(0, 0.0, 0.0, False, False)
+    image = QImage(QSize(8, 8), QImage.Format.Format_RGB32)
+    still = Still(image=image, names=("one",), moments=(moment,))
+    model = window.findChild(CheckpointModel)
+    assert model is not None
+    with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
+        pair = [Entrant(agent), Entrant(run.last)]
+        yield "Resume", MoreStepsDialog(summarise(run), window)
+        yield "Train", RepeatDialog(run, [change], "my run", window)
+        yield "Train", BranchDialog(agent, read_header(agent), window)
+        yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)
+        yield "Save…", PictureDialog(still, "name", window)
+        yield "Evaluate", EvaluateDialog(agent, 0, window)
+        yield "Export…", ExportDialog(agent, window)
+        yield "Record…", AgentFilmDialog(agent, 0, 1.0, window)
+        yield "Record…", GrowthFilmDialog(run.path, 0, window)
+        yield "Record…", ComparisonFilmDialog(pair, 0, 1.0, (), 2, window)
+        # To be read. The check goes on until it has an answer.
+        yield "", VerifyDialog(window)
+        yield "Close", EnvCheckDialog(window)
+        yield "Close", SettingsDialog(run, "my run", window)
+        yield "Close", ShortcutsDialog([("Ctrl+T", "Train")], window)
+        yield "Close", PreferencesDialog((), "dark", print, runs_dir, window)
+        yield "Close", CrashDialog("ValueError: odd", "details", window)
+        # A new line of the text.
+        yield "", NoteDialog("name", "note", window)
+        yield "Do not run", ConsentDialog(LocatedModule("theirs", "/theirs.py"), window)
+
+
+def pressed_by_enter(qtbot: QtBot, dialog: QDialog) -> str:
+    """Return the text of the button that Enter presses; what it would do is not done."""
+    pressed: list[str] = []
+    for button in dialog.findChildren(QPushButton):
+        button.clicked.connect(pressed.append)
+        button.clicked.disconnect()
+        button.clicked.connect(lambda _=False, button=button: pressed.append(button.text()))
+    dialog.show()
+    dialog.activateWindow()
+    qtbot.waitUntil(lambda: dialog.focusWidget() is not None, timeout=5_000)
+    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
+    dialog.close()
+    return "".join(pressed).replace("&", "")
+
+
+def test_enter_does_what_the_title_says(qtbot: QtBot, window: MainWindow, runs_dir: Path) -> None:
+    wrong, tried = {}, set[type]()
+    for wanted, dialog in dialogs(window, runs_dir):
+        title = f"{type(dialog).__name__}: {dialog.windowTitle()}"
+        tried.add(type(dialog))
+        found = pressed_by_enter(qtbot, dialog)
+        if found != wanted:
+            wrong[title] = found
+    assert wrong == {}
+    assert tried == every_dialog()
+
+
+def every_dialog() -> set[type]:
+    """Return the dialogs that the window can show."""
+    for module in pkgutil.walk_packages(studio.__path__, "studio."):
+        if "dialog" in module.name:
+            import_module(module.name)
+    found, remaining = set[type](), [QDialog]
+    while remaining:
+        below = remaining.pop().__subclasses__()
+        remaining += below
+        found |= {each for each in below if each.__module__.startswith("studio.")}
+    return {each for each in found if not each.__subclasses__()}

@@ -1,0 +1,37 @@
+"""What the examination of an installation says of the processor and its kernels."""
+
+import pytest
+
+from td3core.cli import doctor
+from td3core.system import numerics, processor
+
+
+def findings() -> dict[str, str]:
+    return {each.what: each.value for each in doctor._numerics()}
+
+
+def test_it_shows_class_kernels_and_the_time_of_a_product() -> None:
+    found = findings()
+    shown = found["numerics class"]
+    assert shown.startswith(f"{numerics.current()} ({numerics.kernels()} kernels)")
+    for library in ("NumPy", "torch"):
+        assert 1 < float(found[f"a product by {library}"].partition(" ")[0]) < 1e6
+
+
+def test_it_names_what_in_the_environment_slows_the_libraries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        numerics,
+        "slowing_variables",
+        lambda: {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "default"},
+    )
+    monkeypatch.setattr(numerics, "overridden", lambda: "Haswell")
+    found = findings()
+    assert found["OPENBLAS_CORETYPE"] == "Haswell in the environment is not followed"
+    assert found["ATEN_CPU_CAPABILITY"] == "default in the environment may slow the libraries"
+
+
+def test_the_processor_is_named() -> None:
+    first = next(each for each in doctor.examine() if each.what == "processor")
+    assert first.value.startswith(processor.name())

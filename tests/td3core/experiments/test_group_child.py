@@ -1,0 +1,53 @@
+"""What the process of a group does with what its parent sends."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from td3core.envs.trust import typed
+from td3core.experiments.groups import child
+from td3core.experiments.groups.messages import GroupEnded, NewGroup, ResumedGroup
+from td3core.experiments.groups.seed_status import SeedState
+from tests.td3core.experiments.conftest import STEPS_ENV
+from tests.td3core.experiments.stage import Stage, finish
+from tests.td3core.helpers import tiny
+
+
+class Parent:
+    """Sends one job, and keeps what comes back."""
+
+    def __init__(self, job: object) -> None:
+        self.job, self.received = job, list[Any]()
+
+    def receive(self) -> object:
+        return self.job
+
+    def send(self, message: object) -> None:
+        self.received.append(message)
+
+    def listen(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
+    make_group, runs_dir: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
+) -> None:
+    config, tunables = tiny(STEPS_ENV)
+    consent = typed(config.choice).consent
+    if resumed:
+        job: object = ResumedGroup(path=make_group((0, 1)).path, consent=consent)
+    else:
+        about = {"config": config, "tunables": tunables, "consent": consent}
+        job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), **about)
+    parent, stage = Parent(job), Stage(finish)
+    monkeypatch.setattr(child, "ParentLink", lambda: parent)
+    monkeypatch.setattr(child, "ignore_terminal", lambda: None)
+    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    child.main()
+    ended = parent.received[-1]
+    assert isinstance(ended, GroupEnded)
+    assert ended.problem is None
+    assert [status.state for status in ended.statuses] == [SeedState.FINISHED] * 2
+    assert [actor.job.consent for actor in stage.actors] == [consent] * 2
