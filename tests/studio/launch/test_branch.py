@@ -28,6 +28,7 @@ from td3core.errors import Message
 from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
 from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
@@ -213,6 +214,17 @@ def test_a_branch_that_waits_is_kept_in_the_queues_file(runs_dir, parent):
     assert read_queue(runs_dir) == (run,)
 
 
+def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, parent, monkeypatch):
+    asked = []
+    monkeypatch.setattr(window.controller, "branch", lambda *given: asked.append(given))
+    agent, chosen = parent.step_checkpoint(500), {"steps": 1600, "tau": 0.02}
+    config, tunables = branch_settings(agent, read_header(agent), chosen)
+    window.many.start(QueuedRun(config=config, tunables=tunables, checkpoint=agent))
+    qtbot.waitUntil(lambda: bool(asked), timeout=20_000)
+    # A setting among them would not change on the parent's schedule any more.
+    assert asked[0][:2] == (agent, chosen)
+
+
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
@@ -225,6 +237,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     process = PlayedProcess.last
     assert process.job.checkpoint == parent.step_checkpoint(500)
     assert process.job.values == {"steps": 1600, "tau": 0.02}
+    assert process.job.numerics == parent.config.numerics != "auto"
     assert not process.detached
     about = {"device": "cpu", "threads": 1, "products": "mkl"}
     started = Started(
