@@ -64,7 +64,10 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     past = window.model.parent_curves
     assert list(past.training.column("env_steps")) == list(range(50, 701, 50))
     assert window.model.training.column("env_steps")[0] == 750
-    items = window.plots.card("plot_q").plot.listDataItems()
+    plot = window.plots.card("plot_q").plot
+    # Curves of parents are made for the first run that has some.
+    qtbot.waitUntil(lambda: len(plot.listDataItems()) > 3)
+    items = plot.listDataItems()
     own, dim = items[0], items[3]
     qtbot.waitUntil(lambda: dim.xData is not None and len(dim.xData) == 14)
     assert (own.xData[0], dim.xData[-1]) == (750, 700)

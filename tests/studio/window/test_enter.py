@@ -15,7 +15,7 @@ import studio
 from studio.consent.dialog import ConsentDialog
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.branch_dialog import BranchDialog
-from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.launch.dialogs import MoreStepsDialog, OtherClassDialog, RepeatDialog
 from studio.launch.verify_dialog import VerifyDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
@@ -54,6 +54,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
         pair = [Entrant(agent), Entrant(run.last)]
         yield "Resume", MoreStepsDialog(summarise(run), window)
+        yield "Resume anyway", OtherClassDialog(summarise(run), "neon", window)
         yield "Train", RepeatDialog(run, [change], "my run", window)
         yield "Train", BranchDialog(agent, read_header(agent), window)
         yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)

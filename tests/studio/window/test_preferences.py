@@ -54,7 +54,7 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
 def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(
     window, find, monkeypatch
 ) -> None:
-    monkeypatch.setattr("studio.window.start_request.ask", lambda *_, **__: False)
+    monkeypatch.setattr("studio.window.start_request.choose", lambda *_args: "")
     started = []
     monkeypatch.setattr(window.many, "start", started.append)
     find("env_combo").setCurrentText("Pendulum-v1")

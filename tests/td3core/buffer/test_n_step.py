@@ -111,7 +111,7 @@ def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool)
     for marked in (False, True):
         agent = TD3(*tiny(), 2, 1)
         if compiled:
-            kernel_cache.load()
+            kernel_cache.provide()
             agent.use_fused()
         buffer = Episodes([[(3, False), (4, True), (5, False)]]).buffer
         if not marked:

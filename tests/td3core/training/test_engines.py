@@ -89,7 +89,9 @@ def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, upd
             calls["update"] += 1
         elif event == "c_call":
             owner = getattr(called, "__module__", None) or type(called.__self__).__module__
-            calls[owner.partition(".")[0]] += 1
+            # What undoes an environment's changes only looks, and keeps the interpreter.
+            if called.__name__ not in ("get_num_threads", "get_default_dtype"):
+                calls[owner.partition(".")[0]] += 1
             calls["waiting"] += called.__name__ in ("sleep", "acquire", "wait", "write", "fsync")
 
     def watch(step: int) -> None:
