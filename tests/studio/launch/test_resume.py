@@ -218,7 +218,7 @@ def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, windo
 def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_step(
     qtbot, window, find, runs_dir, monkeypatch, keep: bool
 ):
-    run = train_before(runs_dir, stop_at=200, steps=1500)
+    run = train_before(runs_dir, stop_at=200, steps=600, checkpoint_interval=200)
     reached = checkpoint.read_header(run.last).counters.env_steps
     open_run(qtbot, window, run)
     find("spin_tau").setValue(0.02)
@@ -245,7 +245,7 @@ def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_s
 def test_nothing_is_asked_about_live_settings_of_another_environment(
     qtbot, window, find, runs_dir, monkeypatch
 ):
-    run = train_before(runs_dir, stop_at=200, steps=1500)
+    run = train_before(runs_dir, stop_at=200, steps=600, checkpoint_interval=200)
     open_run(qtbot, window, run)
     find("env_combo").setCurrentText("BipedalWalker-v3")
     monkeypatch.setattr(ChangesDialog, "exec", lambda _: pytest.fail("asked"))
