@@ -30,9 +30,13 @@ def format_minutes(seconds: float) -> str:
 
 
 def short_steps(steps: int) -> str:
-    """Format a number of steps: 512, 50k, 1.25M."""
-    if steps < 1_000:
-        return str(steps)
+    """Format a number of steps: 512, 50k, 1.25M; 44,862 where a letter would save nothing."""
+    if steps < 1_000 or steps % (100 if steps < 1_000_000 else 10_000):
+        return format_count(steps)
+    return _with_letter(steps)
+
+
+def _with_letter(steps: int) -> str:
     return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"
 
 
@@ -103,7 +107,9 @@ def format_setting(spec: Spec, value: Value) -> str:
 
 def about_steps(steps: int) -> str:
     """Format a number of steps in at most three digits: 512, 11.2k, 1.25M."""
-    return short_steps(steps if steps < 1_000 else round(steps, 2 - math.floor(math.log10(steps))))
+    if steps < 1_000:
+        return format_count(steps)
+    return _with_letter(round(steps, 2 - math.floor(math.log10(steps))))
 
 
 def with_env(env_id: str, name: str, separator: str = " · ") -> str:

@@ -1,5 +1,6 @@
 """The table of a group: one row for each run."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
@@ -49,10 +50,10 @@ class GroupModel(QAbstractTableModel):
         """The status of every run, in the order of the group."""
         return tuple(self._rows)
 
-    def clear(self, seeds: tuple[int, ...], steps: int) -> None:
-        """Show a group whose runs have not reported yet."""
+    def show(self, statuses: Iterable[SeedStatus]) -> None:
+        """Show the runs of another group."""
         self.beginResetModel()
-        self._rows = [SeedStatus(seed=seed, steps=steps) for seed in seeds]
+        self._rows = list(statuses)
         self.endResetModel()
 
     def take(self, status: SeedStatus) -> None:

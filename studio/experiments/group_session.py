@@ -1,10 +1,12 @@
 """Owns the group that trains for this window, in a process of its own."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
+from studio.session.group_record import GroupRecord
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, Verb
@@ -24,13 +26,14 @@ Allowed = Callable[[Consent], None]
 
 
 class GroupSession(QObject):
-    """One group at a time; it stays on show after its end, and can be resumed."""
+    """One group trains at a time; each is kept after its end, and can be resumed."""
 
     group_started = Signal(object)
     """Carries the :class:`GroupStarted`."""
     status_changed = Signal(object)
     """Carries the :class:`SeedStatus` of one run."""
     ended = Signal()
+    commanded = Signal()
     busy_changed = Signal(bool)
     message_added = Signal(str, str)
     refused = Signal(str)
@@ -39,7 +42,8 @@ class GroupSession(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._process: GroupProcess | FollowedGroup | None = None
-        self._group: Group | None = None
+        self._records: dict[Path, GroupRecord] = {}
+        self._current: GroupRecord | None = None
         self.allow: Callable[[Group, Allowed], None] = lambda _, then: then(NO_CONSENT)
         """Calls a function with consent to the code that a group's files name, once it is given."""
         # From the thread that reads from the process.
@@ -51,9 +55,19 @@ class GroupSession(QObject):
         return self._process is not None
 
     @property
+    def current(self) -> GroupRecord | None:
+        """The group that trains, or else the last one; None while one is about to start."""
+        return self._current
+
+    @property
+    def records(self) -> tuple[GroupRecord, ...]:
+        """All groups of this window, the last one that was started at the end."""
+        return tuple(self._records.values())
+
+    @property
     def group(self) -> Group | None:
-        """The group on show."""
-        return self._group
+        """What describes the :attr:`current` group."""
+        return self._current.group if self._current else None
 
     def start(self, job: NewGroup | ResumedGroup) -> None:
         """Train a group. Ignored while another one trains."""
@@ -61,19 +75,22 @@ class GroupSession(QObject):
             return
         token = object()
         self._token = token
+        earlier, self._current = self._current, None
         try:
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
         except OSError as problem:
+            self._current = earlier
             reason = problem.strerror or str(problem)
             self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
             return
         self.busy_changed.emit(True)
 
-    def resume(self) -> None:
-        """Continue the group on show after its end."""
-        group = self._group
-        if group is not None:
-            self.allow(group, lambda c: self.start(ResumedGroup(path=group.path, consent=c)))
+    def resume(self, group: Group | None = None) -> None:
+        """Continue a group, or else the :attr:`current` one, after its end."""
+        wanted = group or self.group
+        if wanted is not None:
+            path = wanted.path
+            self.allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is on show."""
@@ -87,7 +104,10 @@ class GroupSession(QObject):
     def command(self, verb: Verb, seed: int | None = None) -> None:
         """Ask for something of one run, or of all."""
         if self._process is not None:
+            if self._current is not None and verb == "stop" and seed is None:
+                self._current.stopping = True
             self._process.command(Command(verb=verb, seed=seed))
+            self.commanded.emit()
 
     def detach(self) -> None:
         """Let the group train on when this program ends; nothing more is heard of it."""
@@ -103,16 +123,24 @@ class GroupSession(QObject):
             return
         match message:
             case GroupStarted():
-                self._group = message.group
+                self._begin(GroupRecord(message.group))
                 self.group_started.emit(message)
                 text = f"Group {message.group.name}: {message.reason}"
                 self.message_added.emit("info", text)
             case SeedStatus():
+                if self._current is not None:
+                    self._current.take(message)
                 self.status_changed.emit(message)
             case GroupLog():
                 self.message_added.emit("info", f"Seed {message.seed}: {message.line}")
             case GroupEnded():
                 self._on_ended(message)
+
+    def _begin(self, record: GroupRecord) -> None:
+        path = record.group.path
+        # One that is resumed is the last again.
+        self._records.pop(path, None)
+        self._records[path] = self._current = record
 
     def _on_ended(self, message: GroupEnded) -> None:
         self._process = None

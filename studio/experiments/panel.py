@@ -1,9 +1,10 @@
-"""The panel of many runs: the group that trains, and the queue."""
+"""The panel of many runs: the groups of this window, and the queue."""
 
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
+    QComboBox,
     QHBoxLayout,
     QLabel,
     QListWidget,
@@ -19,9 +20,9 @@ from studio.experiments.group_model import GroupModel
 from studio.experiments.group_session import GroupSession
 from studio.experiments.group_table import GroupTable
 from studio.experiments.run_queue import RunQueue
+from studio.session.group_record import GroupRecord
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
-from td3core.experiments.groups.messages import GroupStarted
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 
 _NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
@@ -69,12 +70,17 @@ class ManyRunsPanel(QWidget):
         self._summary = make_label("group_summary", muted=True)
         self._summary.setWordWrap(True)
         self._group_note = make_label("group_note", muted=True)
+        self._groups = QComboBox()
+        self._groups.setObjectName("group_combo")
+        self._groups.setAccessibleName("Group")
+        # The names are long, and both sections share a narrow dock.
+        self._groups.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._groups.setMinimumWidth(60)
         self._pause = self._button("group_pause", "pause", "Pause these runs")
         self._resume = self._button("group_resume", "play", "Continue these runs")
         self._stop = self._button("group_stop", "stop", "Save these runs and end them")
-        return _section(
-            "Group", self._group_note, (self._pause, self._resume, self._stop), self.table
-        )
+        buttons = (self._pause, self._resume, self._stop)
+        return _section("Group", (self._group_note, self._groups), buttons, self.table)
 
     def _make_queue(self) -> QWidget:
         self.list = QListWidget()
@@ -89,7 +95,7 @@ class ManyRunsPanel(QWidget):
         self._down = self._button("queue_down", "arrow-down", "Start this run later")
         self._drop = self._button("queue_remove", "close", "Remove this run from the queue")
         buttons = (self._next, self._up, self._down, self._drop)
-        return _section("Queue", self._queue_note, buttons, self.list)
+        return _section("Queue", (self._queue_note,), buttons, self.list)
 
     def _button(self, name: str, icon: str, tip: str) -> QToolButton:
         button = make_icon_button(f"{name}_button", tip, tip)
@@ -102,6 +108,7 @@ class ManyRunsPanel(QWidget):
         self.session.group_started.connect(self._on_group_started)
         self.session.status_changed.connect(self._on_status)
         self.session.busy_changed.connect(self._update)
+        self._groups.activated.connect(self._on_group_chosen)
         self.queue.changed.connect(self._show_queue)
         self.table.choice_changed.connect(self._update)
         self.table.run_wanted.connect(self._on_run_wanted)
@@ -141,18 +148,38 @@ class ManyRunsPanel(QWidget):
     def _on_resume(self) -> None:
         if self.session.busy:
             self._ask("resume")
-        else:
-            self.session.resume()
+        elif self._shown is not None:
+            self.session.resume(self._shown.group)
 
-    @Slot(object)
-    def _on_group_started(self, started: GroupStarted) -> None:
-        self.model.clear(started.group.seeds, started.group.config.steps)
+    @Slot()
+    def _on_group_started(self) -> None:
+        self._groups.clear()
+        for record in self.session.records:
+            self._groups.addItem(record.group.name, record)
+        self._groups.setCurrentIndex(self._groups.count() - 1)
+        self._on_group_chosen()
+
+    @property
+    def _shown(self) -> GroupRecord | None:
+        """The group whose runs are in the table."""
+        found = self._groups.currentData()
+        return found if isinstance(found, GroupRecord) else None
+
+    @property
+    def _over(self) -> bool:
+        """Whether a group is on show that has ended, while another one may train."""
+        return self._shown is not self.session.current
+
+    @Slot()
+    def _on_group_chosen(self) -> None:
+        self.model.show(self._shown.statuses.values() if self._shown is not None else ())
         self._update()
 
     @Slot(object)
     def _on_status(self, status: SeedStatus) -> None:
-        self.model.take(status)
-        self._update()
+        if not self._over:
+            self.model.take(status)
+            self._update()
 
     @Slot(object)
     def _on_run_wanted(self, status: SeedStatus) -> None:
@@ -182,7 +209,9 @@ class ManyRunsPanel(QWidget):
     @Slot()
     def _update(self) -> None:
         """Show what is possible now."""
-        busy, targets = self.session.busy, self._targets()
+        occupied = self.session.busy
+        # The buttons are for the group on show, which may be over while the next one trains.
+        busy, targets = occupied and not self._over, self._targets()
         states = [status.state for status in targets]
         chosen = bool(self.table.chosen())
         live = [s for s in states if s in (SeedState.STARTING, SeedState.TRAINING)]
@@ -190,21 +219,28 @@ class ManyRunsPanel(QWidget):
         held = [s for s in states if s in (SeedState.PAUSED, SeedState.HELD)]
         missing = [s for s in states if s.is_resumable]
         idle = "" if busy else "no group is training"
+        if occupied and self._over and states:
+            idle = "this group has ended"
         if busy and not states:
             idle = "the group is starting"
         whose = "the selected runs" if chosen else "its runs"
         enable(self._pause, idle or ("" if live or waits else f"{whose} do not train"))
         enable(self._stop, idle or ("" if live or waits or held else f"{whose} have ended"))
-        restart = missing and (chosen if busy else not self._training)
-        why = "a run is training" if missing and self._training else "there is nothing to continue"
+        trains = self._training or occupied
+        restart = missing and (chosen if busy else not trains)
+        what = "a group" if occupied else "a run"
+        why = f"{what} is training" if missing and trains else "there is nothing to continue"
         enable(self._resume, "" if (busy and held) or restart else why)
         self._summary.setText(self.model.summary() if states else _NO_GROUP)
         count = len(self.model.statuses)
         self._group_note.setText(f"{count} runs" if count else "")
+        several = self._groups.count() > 1
+        self._groups.setVisible(several)
+        self._groups.setToolTip(self._groups.currentText())
+        self._group_note.setHidden(several)
         row, count = self.list.currentRow(), self.list.count()
         empty = "" if count else "the queue is empty"
-        occupied = "training is in progress" if busy or self._training else ""
-        enable(self._next, empty or occupied)
+        enable(self._next, empty or ("training is in progress" if trains else ""))
         none = empty or ("" if row >= 0 else "no run is selected")
         enable(self._up, none or ("" if row > 0 else "it is the first one"))
         enable(self._down, none or ("" if row < count - 1 else "it is the last one"))
@@ -214,14 +250,15 @@ class ManyRunsPanel(QWidget):
 
 
 def _section(
-    title: str, note: QLabel, buttons: tuple[QToolButton, ...], content: QWidget
+    title: str, notes: tuple[QWidget, ...], buttons: tuple[QToolButton, ...], content: QWidget
 ) -> QWidget:
-    """Return a heading with a note and buttons, above its content."""
+    """Return a heading with notes and buttons, above its content."""
     heading = QLabel(f"<b>{title}</b>")
     bar = QHBoxLayout()
     bar.setSpacing(2)
     bar.addWidget(heading)
-    bar.addWidget(note, 1)
+    for note in notes:
+        bar.addWidget(note, 1)
     for button in buttons:
         bar.addWidget(button)
     page = QWidget()

@@ -35,11 +35,12 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRun:
-    """A run that waits, or a group if it has ``seeds``."""
+    """A run that waits, a group if it has ``seeds``, or a branch if it has a ``checkpoint``."""
 
     config: RunConfig
     tunables: Tunables
     seeds: tuple[int, ...] = ()
+    checkpoint: Path | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Tells it from equal ones in the queue."""
 
@@ -50,6 +51,8 @@ class QueuedRun:
         if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
             seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
+        if self.checkpoint is not None:
+            seeds = f"branch from {self.checkpoint.stem}"
         parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
 
@@ -65,6 +68,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "config": to_dict(run.config),
             "tunables": to_dict(run.tunables),
             "seeds": format_seeds(run.seeds),
+            "checkpoint": str(run.checkpoint or ""),
             "id": run.id,
         }
         for run in runs
@@ -99,7 +103,13 @@ def _read(found: Any, number: int) -> QueuedRun:
     seeds = parse_seeds(found["seeds"]) if found["seeds"] else ()
     # Versions before did not name them; every window must find the same names.
     own = hashlib.sha256(json.dumps([number, found], sort_keys=True).encode()).hexdigest()
-    return QueuedRun(config=config, tunables=tunables, seeds=seeds, id=str(found.get("id") or own))
+    return QueuedRun(
+        config=config,
+        tunables=tunables,
+        seeds=seeds,
+        checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
+        id=str(found.get("id") or own),
+    )
 
 
 Runs = tuple[QueuedRun, ...]

@@ -1,11 +1,13 @@
 """Asks for the settings of a branch: a new run from a saved agent."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
+    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -16,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_setting
+from studio.widgets.controls import describe
 from studio.widgets.forms import make_form, setting_label
 from studio.widgets.labels import breakable, plain_label, shortened
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
@@ -30,10 +33,25 @@ _SIZE = (470, 600)
 _LEFT_AS_IT_IS = ("preset",)
 
 
+class When(StrEnum):
+    """When a branch starts, if something else trains."""
+
+    QUEUED = "when what trains now has ended"
+    BESIDE = "now, in a process of its own"
+
+
 class BranchDialog(QDialog):
     """All settings of a saved agent's run: those that a branch may change, and those fixed."""
 
-    def __init__(self, path: Path, header: Header, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        header: Header,
+        parent: QWidget | None = None,
+        *,
+        occupied: bool = False,
+    ) -> None:
+        """Offer a branch; if the window is ``occupied``, it cannot simply start."""
         super().__init__(parent)
         self._path, self._header = path, header
         self._fields: dict[str, tuple[Field, Any]] = {}
@@ -46,6 +64,9 @@ class BranchDialog(QDialog):
         layout.addWidget(self._about())
         layout.addLayout(self._length())
         layout.addWidget(self._settings(), 1)
+        self._when: QComboBox | None = None
+        if occupied:
+            layout.addLayout(self._choice_of_time())
         self.problem = plain_label()
         self.problem.setObjectName("branch_problem")
         self.problem.setProperty("role", "problem")
@@ -76,6 +97,20 @@ class BranchDialog(QDialog):
         if config.steps <= reached:
             self._fields["steps"][0].write(2 * reached)
         return form
+
+    def _choice_of_time(self) -> QFormLayout:
+        form = make_form()
+        self._when = QComboBox()
+        describe(self._when, "branch_when", "Start", "Something else trains in this window")
+        for when in When:
+            self._when.addItem(when.value, when.name)
+        form.addRow("Start", self._when)
+        return form
+
+    @property
+    def when(self) -> When | None:
+        """When to start it; None if nothing else trains."""
+        return None if self._when is None else When[self._when.currentData()]
 
     def _settings(self) -> QScrollArea:
         page = QWidget()

@@ -1,8 +1,10 @@
 """Questions before a run is resumed, or its live changes are repeated."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -11,10 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_count
+from studio.formatting import format_count, format_value
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
-from td3core.config import RunConfig, spec
+from td3core.config import RunConfig, Tunables, changes, spec
+from td3core.protocol.events import Progress
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.listing import RunSummary
@@ -89,6 +92,50 @@ class OtherClassDialog(_Question):
         )
         title = "This run cannot be resumed exactly"
         super().__init__("other_class", title, sentence, "Resume anyway", parent)
+
+
+class ChangesDialog(_Question):
+    """Names what was changed among the live settings of a run after its end; offers to keep it."""
+
+    def __init__(self, title: str, at: Progress, wanted: Tunables, parent: QWidget) -> None:
+        names = [
+            f"{spec(Tunables, name).label} from {format_value(old)} to {format_value(new)}"
+            for name, old, new in changes(at.tunables, wanted)
+        ]
+        sentence = f"Since {title} ended, you have changed {_enumerated(names)}."
+        super().__init__("resume_changes", "Resume a run", sentence, "Resume", parent)
+        step = format_count(at.env_steps)
+        one = len(names) == 1
+        self._make = QCheckBox(
+            f"Make {'this live change' if one else 'these changes'} at step {step}"
+        )
+        self._make.setObjectName("resume_changes_check")
+        self._make.setToolTip("Recorded in the journal. Otherwise the run goes on as it was")
+        self._make.setChecked(True)
+        self._form.addRow(self._make)
+        self._make.setFocus()
+
+    @property
+    def make_changes(self) -> bool:
+        """Whether the run is to go on with the changes."""
+        return self._make.isChecked()
+
+
+def with_visible_changes(last: Tunables, shown: Tunables) -> Tunables | None:
+    """Return a run's last live settings with the changes that can be seen; None without any.
+
+    A box may round what it shows.
+    """
+    seen = {
+        name: new
+        for name, old, new in changes(last, shown)
+        if format_value(old) != format_value(new)
+    }
+    return replace(last, **seen) if seen else None
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 class RepeatDialog(_Question):

@@ -10,7 +10,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.launch.dialogs import MoreStepsDialog, OtherClassDialog, RepeatDialog
+from studio.launch.beside import RunsBeside
+from studio.launch.dialogs import (
+    ChangesDialog,
+    MoreStepsDialog,
+    OtherClassDialog,
+    RepeatDialog,
+    with_visible_changes,
+)
 from studio.session.controller import RunController
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
@@ -18,8 +25,10 @@ from studio.session.model import RunModel
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig
+from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
+from td3core.experiments.jobs import Branch
+from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
@@ -44,6 +53,10 @@ class RunLauncher(QObject):
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
     verifying = Signal(Path, str, object)
     """A run that may be verified: its code is allowed, or it names none."""
+    continuing_with = Signal(object)
+    """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
+    queue_wanted = Signal(object, object, object)
+    """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     refused = Signal(str)
 
     def __init__(
@@ -59,13 +72,18 @@ class RunLauncher(QObject):
         self._runs_dir, self._window = runs_dir, window
         self.obstacle: Callable[[], str] = str
         """Returns why nothing may be started now; empty if something may."""
+        self.edited: Callable[[Path], Tunables | None] = lambda _: None
+        """Returns the live settings that the user has chosen for a run, if any."""
+        self.beside = RunsBeside(self)
+        self.beside.refused.connect(self.refused)
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
         self._verified = BackgroundReader("read-settings", self)
         self._verified.refused.connect(self.refused)
 
     def stop(self) -> None:
-        """Drop what is being read."""
+        """Drop what is being read; what trains beside the window goes on."""
+        self.beside.leave()
         self._reader.stop()
         self._verified.stop()
 
@@ -125,39 +143,65 @@ class RunLauncher(QObject):
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        start = partial(self._resume, found.run, steps, consent, numerics)
-        self._read(partial(read_history, found.run), start)
+        resume = partial(self._controller.resume, found.run, steps, consent, numerics)
+        then = partial(self._ask_for_changes, resume, self.edited(found.run.absolute()))
+        self._read(partial(read_history, found.run), then)
 
-    def _resume(
-        self,
-        path: Path,
-        steps: int | None,
-        consent: Consent,
-        numerics: str,
-        history: RunHistory,
+    def _ask_for_changes(
+        self, resume: Callable[[], None], wanted: Tunables | None, history: RunHistory
     ) -> None:
+        """Offer what was changed among the live settings of the run since it ended; resume it."""
+        changed, progress = None, history.record.progress
+        if wanted is not None and progress is not None:
+            changed = with_visible_changes(progress.tunables, wanted)
+        if changed is not None and progress is not None:
+            dialog = ChangesDialog(history.record.title, progress, changed, self._window)
+            if dialog.exec() != QDialog.DialogCode.Accepted:
+                return
+            changed = changed if dialog.make_changes else None
         self.beginning.emit()
         self.resuming.emit(history)
-        self._controller.resume(path, steps, consent, numerics)
+        resume()
+        if changed is not None and self._controller.busy:
+            # Before the run has begun: it takes effect before the first step.
+            self.continuing_with.emit(changed)
 
     # Branching ----------------------------------------------------------------------------------
 
     @Slot(Path)
     def branch(self, checkpoint: Path) -> None:
-        """Ask for the settings of a branch from an agent, and start it."""
+        """Ask for the settings of a branch from an agent, and start or queue it."""
 
         def ask(header: Header) -> None:
-            self._obtain(header.config, partial(self._ask_for_settings, checkpoint, header))
+            then = partial(self._ask_for_settings, checkpoint, header)
+            self._consent.obtain(header.config.choice, then, self._on_declined)
 
-        self._read(lambda _: read_header(checkpoint), ask)
+        self._reader.read(lambda _: read_header(checkpoint), ask)
 
     def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
-        from studio.launch.branch_dialog import BranchDialog
+        from studio.launch.branch_dialog import BranchDialog, When
 
-        dialog = BranchDialog(checkpoint, header, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._branch(checkpoint, dialog.values(), header.config.numerics, consent)
+        occupied = bool(self.obstacle()) or self._controller.busy
+        dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
+        if dialog.exec() != QDialog.DialogCode.Accepted:
+            return
+        values, name = dialog.values(), header.config.numerics
+        if dialog.when is When.QUEUED:
+            config, tunables = branch_settings(checkpoint, header, values)
+            self.queue_wanted.emit(checkpoint, config, tunables)
+        elif dialog.when is When.BESIDE:
+            self.beside.start(
+                Branch(
+                    checkpoint=checkpoint,
+                    values=values,
+                    runs_dir=self._runs_dir,
+                    consent=consent,
+                    numerics=str(values.get("numerics", name)),
+                )
+            )
+        else:
+            self._branch(checkpoint, values, name, consent)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -167,6 +211,20 @@ class RunLauncher(QObject):
             halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
             name = header.config.numerics
             self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
+
+        self._read(lambda _: read_header(checkpoint), start)
+
+    def branch_as(
+        self, checkpoint: Path, config: RunConfig, tunables: Tunables, consent: Consent
+    ) -> None:
+        """Start a branch that has waited with these settings, unless something trains."""
+
+        def start(header: Header) -> None:
+            # Only what differs was chosen: other settings may still change on their schedule.
+            own = to_dict(header.config) | to_dict(header.tunables)
+            wanted = to_dict(config) | to_dict(tunables)
+            values = {name: value for name, value in wanted.items() if value != own[name]}
+            self._branch(checkpoint, values, config.numerics, consent)
 
         self._read(lambda _: read_header(checkpoint), start)
 

@@ -193,6 +193,17 @@ class LivePanel(QWidget):
             return
         if wanted == self._shown:
             return
+        self._ask_for(wanted, undoing=undoing)
+
+    @Slot(object)
+    def apply(self, wanted: Tunables) -> None:
+        """Show these values and request them of the run, as if they were changed by hand."""
+        before = self._shown
+        self.show_tunables(wanted)
+        self._shown = before
+        self._ask_for(wanted)
+
+    def _ask_for(self, wanted: Tunables, *, undoing: bool = False) -> None:
         before, self._shown = self._shown, wanted
         if not undoing:
             self._history.add(before, wanted)

@@ -25,7 +25,7 @@ from studio.widgets.labels import plain_tip
 from td3core.runs.directory import RunDirectory
 
 _BRANCH = "Start a new run from this agent, with other settings"
-_NOT_WHILE_TRAINING = "A run is training: stop it first"
+_WHILE_TRAINING = ". It waits for its turn, or trains in a process of its own"
 
 
 class CheckpointPanel(QWidget):
@@ -108,7 +108,7 @@ class CheckpointPanel(QWidget):
         if self._asked is None:
             return
         path, position = self._asked
-        why_not = _NOT_WHILE_TRAINING if self._busy else self.model.why_no_branch(path)
+        why_not = self.model.why_no_branch(path)
         if why_not is None:
             return
         self._asked = None
@@ -116,7 +116,8 @@ class CheckpointPanel(QWidget):
         self.compare_action.setData(path)
         self.compare_action.setEnabled(self._shown is not None)
         self.branch_action.setEnabled(not why_not)
-        self.branch_action.setToolTip(plain_tip(why_not or _BRANCH))
+        tip = _BRANCH + (_WHILE_TRAINING if self._busy else "")
+        self.branch_action.setToolTip(plain_tip(why_not or tip))
         self.menu.popup(self.view.viewport().mapToGlobal(position))
 
     @Slot(Path)
@@ -133,7 +134,7 @@ class CheckpointPanel(QWidget):
         self.branch_requested.emit(self.branch_action.data())
 
     def set_busy(self, busy: bool) -> None:
-        """Take whether a run is training in this window: nothing can be branched meanwhile."""
+        """Take whether a run is training in this window: a branch does not start at once then."""
         self._busy = busy
 
     # The current run ----------------------------------------------------------------------------

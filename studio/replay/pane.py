@@ -145,7 +145,7 @@ class ReplayPane(QWidget):
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
         self.comparison = Comparison(
-            self._player, self.checkpoints.model, self.timeline, self._give_consent, self
+            self._player, self.checkpoints, self.timeline, self._give_consent, self
         )
         self.share = ShareButton(self._player, self._consent, self)
         self.share.tasks.columns = lambda: self.comparison.view.columns

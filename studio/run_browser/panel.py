@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QHBoxLayout,
     QLineEdit,
     QProgressBar,
@@ -27,6 +28,8 @@ from studio.widgets.labels import ElidedLabel
 from td3core.runs.metadata import RunLabel
 
 _SOON_MS = 400
+_ONE_LINE = 80
+"""Letters of width from which search and buttons fit beside each other."""
 _NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
 
 
@@ -38,7 +41,7 @@ class RunBrowser(QWidget):
 
     refused = Signal(str)
     interrupted_found = Signal(int)
-    """Emitted once, if runs were interrupted and can be resumed."""
+    """How many runs were interrupted and can be resumed, once; and 0 when none of them is left."""
 
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +49,8 @@ class RunBrowser(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
-        self._interrupted_announced = False
+        self._announced: bool | None = None
+        """Whether interrupted runs were announced; None before the time for it."""
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
@@ -70,7 +74,7 @@ class RunBrowser(QWidget):
         self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
         self.search.setClearButtonEnabled(True)
         # The clear button would widen the window when it appears.
-        self.search.setMinimumWidth(60)
+        self.search.setMinimumWidth(160)
         self.search.setMaximumWidth(320)
         self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
@@ -86,16 +90,26 @@ class RunBrowser(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self._reading.setSizePolicy(policy)
         self._reading.hide()
-        bar = QHBoxLayout()
-        bar.setSpacing(4)
-        bar.addWidget(self.search, 1)
-        bar.addWidget(self._count)
-        bar.addWidget(self._reading)
-        bar.addStretch(1)
+        found, buttons = QHBoxLayout(), QHBoxLayout()
+        found.setSpacing(4)
+        found.addWidget(self.search, 1)
+        found.addWidget(self._count)
+        found.addWidget(self._reading)
+        found.addStretch(1)
+        buttons.setSpacing(4)
         for button in self.run_actions.buttons:
-            bar.addWidget(button)
+            buttons.addWidget(button)
+        # At the left of a line of its own, else at the right of the search.
+        buttons.addStretch(1)
+        bar = self._bar = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        bar.setSpacing(4)
+        self._lines = (found, buttons)
+        bar.addLayout(found, 1)
+        bar.addLayout(buttons)
         self._place = ViewOrHint(self.view)
         layout = QVBoxLayout(self)
+        # The narrowest width is that of two lines, also while there is one.
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(bar)
@@ -123,7 +137,7 @@ class RunBrowser(QWidget):
 
     def set_resume_available(self, available: bool) -> None:
         """Offer to resume runs, and announce once those that were interrupted."""
-        self._resume_available = available
+        self._resume_available, self._announced = available, None
         self.run_actions.set_resume_available(available)
         self.refresh()
 
@@ -202,10 +216,16 @@ class RunBrowser(QWidget):
         if self._asked_again:
             self._asked_again = False
             self.refresh()
+        elif self._resume_available:
+            self._announce_interrupted()
+
+    def _announce_interrupted(self) -> None:
+        """Announce the runs that were interrupted before the window was shown, and their end."""
         count = len(self.model.interrupted())
-        if self._resume_available and count and not self._interrupted_announced:
-            self._interrupted_announced = True
+        if (self._announced is None and count) or (self._announced and not count):
             self.interrupted_found.emit(count)
+        if self._announced is None or not count:
+            self._announced = count > 0
 
     @Slot(str)
     def _search(self, text: str) -> None:
@@ -225,6 +245,20 @@ class RunBrowser(QWidget):
             self._place.show_hint(_NO_RUNS if self._read_once else "Reading…")
 
     # Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Give the buttons a line of their own in a narrow list."""
+        super().resizeEvent(event)
+        directions = QBoxLayout.Direction
+        wide = event.size().width() >= _ONE_LINE * self.fontMetrics().averageCharWidth()
+        self._bar.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Return what the list needs once the buttons have a line of their own."""
+        whole = super().minimumSizeHint()
+        found, buttons = (line.minimumSize().width() for line in self._lines)
+        around = whole.width() - self._bar.minimumSize().width()
+        return QSize(around + max(found, buttons), whole.height())
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Catch up with what changed while the list was hidden."""

@@ -84,6 +84,11 @@ class RunController(QObject):
         return self._thread is not None
 
     @property
+    def followed_run(self) -> Path | None:
+        """The run of another process that is followed, if one is."""
+        return self._followed.run if self._followed is not None else None
+
+    @property
     def following(self) -> bool:
         """True while a run of another process is followed."""
         return self._followed is not None

@@ -46,6 +46,7 @@ class FollowedRun(QObject):
 
     def __init__(self, run: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.run = run
         self._asks: queue.SimpleQueue[tuple[str, int, _Ask] | None] = queue.SimpleQueue()
         self._ticket = 0
         self._task = BackgroundTask("follow-run", self)

@@ -84,6 +84,12 @@ class FixedFields(QObject):
         """Add a row below the settings under Advanced."""
         self._advanced_form.addRow(widget)
 
+    def sort_tabs(self, after_seed: QWidget) -> None:
+        """Let Tab come to a field between the seed and the steps, where it is seen."""
+        seed, steps = self._fields["seed"].widget, self._fields["steps"].widget
+        QWidget.setTabOrder(seed, after_seed)
+        QWidget.setTabOrder(after_seed, steps)
+
     def _make_advanced(self) -> Collapsible:
         page = QWidget()
         form = self._advanced_form = make_form()

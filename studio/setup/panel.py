@@ -104,6 +104,7 @@ class SetupPanel(QWidget):
         layout.addWidget(self.disk)
         layout.addWidget(self._fields.advanced)
         layout.addStretch(1)
+        self._fields.sort_tabs(self.seeds)
 
     def _connect(self) -> None:
         self._env.currentTextChanged.connect(self._on_env_text)
@@ -210,6 +211,8 @@ class SetupPanel(QWidget):
         self._show_env(config.env)
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
+        # They are the settings of one run.
+        self.seeds.clear()
         self._show_disk()
 
     @Slot(str)

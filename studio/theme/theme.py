@@ -25,6 +25,8 @@ class Theme:
     panel: str
     field: str
     border: str
+    fill: str
+    """Of what is empty, off or disabled."""
     text: str
     muted: str
     accent: str

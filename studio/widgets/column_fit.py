@@ -48,6 +48,10 @@ class ColumnFit(QObject):
     @Slot()
     def _fit(self) -> None:
         below = [dock for dock in self._others if _in_column(dock)]
+        tabbed = bool(self._window.tabifiedDockWidgets(self._dock))
+        self._form.limit_height(not tabbed)
+        if tabbed:
+            return
         if self._sized_by_hand or not below or not _in_column(self._dock):
             return
         total = self._dock.height() + sum(dock.height() for dock in below)

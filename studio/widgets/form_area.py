@@ -4,6 +4,9 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
+_NO_LIMIT = 16_777_215
+"""Qt's largest size of a widget."""
+
 
 class FormArea(QScrollArea):
     """Scrolls a form; at least as wide as the form and its scroll bar together."""
@@ -49,10 +52,13 @@ class FormArea(QScrollArea):
         if event.size().width() != event.oldSize().width():
             self._fit()
 
-    def limit_height(self) -> None:
-        """Never be taller than the form from now on."""
-        self._limits_height = True
-        self._fit()
+    def limit_height(self, limited: bool = True) -> None:
+        """Never be taller than the form from now on, or be so again."""
+        if limited is not self._limits_height:
+            self._limits_height = limited
+            if not limited:
+                self.setMaximumHeight(_NO_LIMIT)
+            self._fit()
 
     def _fit(self) -> None:
         before, wanted = self.maximumHeight(), self.wanted_height()

@@ -8,12 +8,17 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
 from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
+from studio.window.docking.fold import Fold
 from studio.window.panels import Panels, PanelSpec
 
 _VERSION = 2
 _SIZE = (1280, 800)
 _TITLE_BAR = 32
 """Pixels that the desktop adds at the top."""
+_PLOTS = 500
+"""Pixels of height that plots need to be read."""
+_BESIDE = "replay"
+"""The panel that others share the right with."""
 _AREAS = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
@@ -45,6 +50,9 @@ class Docks(QObject):
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._set_first_sizes()
+        self._aside: set[str] = set()
+        """Panels of the bottom that were put beside the plots."""
+        self.fold = Fold(window, _VERSION)
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
@@ -61,7 +69,7 @@ class Docks(QObject):
         dock.setHidden(spec.hidden)
         # In front of the tabs it shares its place with, at a useful size.
         dock.toggleViewAction().triggered.connect(
-            lambda shown: self.open(spec.name) if shown else None
+            lambda shown: self._open_anew(spec.name) if shown else None
         )
         dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
         self._docks[spec.name] = dock
@@ -75,6 +83,9 @@ class Docks(QObject):
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
         for tabs in self._window.findChildren(QTabBar):
             tabs.setAccessibleName("Panels in this place")
+            # Large fonts would leave one letter of each.
+            tabs.setElideMode(Qt.TextElideMode.ElideNone)
+            tabs.setUsesScrollButtons(True)
             policy = Qt.FocusPolicy.TabFocus if tabs.count() else Qt.FocusPolicy.NoFocus
             tabs.setFocusPolicy(policy)
 
@@ -105,10 +116,14 @@ class Docks(QObject):
             before, now = event.oldSize().width(), event.size().width()
             if before > 0 and now != before and self._window.isVisible():
                 for name, dock in self._docks.items():
-                    if self._specs[name].grows and dock.isVisible() and not dock.isFloating():
+                    grows = self._specs[name].grows and self._is_usual_place(name)
+                    if grows and dock.isVisible() and not dock.isFloating():
                         size = max(self._specs[name].size, round(dock.width() * now / before))
                         QTimer.singleShot(0, self, partial(self._set_width, dock, size))
         return super().eventFilter(watched, event)
+
+    def _is_usual_place(self, name: str) -> bool:
+        return self._window.dockWidgetArea(self._docks[name]) == _AREAS[self._specs[name].side]
 
     def _set_width(self, dock: QDockWidget, width: int) -> None:
         self._window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
@@ -123,11 +138,38 @@ class Docks(QObject):
         """Show a panel, in front of those it shares its place with, at a useful size."""
         dock, spec = self._docks[name], self._specs[name]
         self._panels.named(name)
+        if spec.aside and dock.isHidden() and not dock.isFloating():
+            self._choose_place(name)
         dock.show()
         dock.raise_()
         size = dock.height() if spec.side == "bottom" else dock.width()
-        if size < spec.size and not dock.isFloating():
+        if size < spec.size and not dock.isFloating() and self._is_usual_place(name):
             self._window.resizeDocks([dock], [spec.size], _direction(spec))
+
+    def _open_anew(self, name: str) -> None:
+        # Qt has shown it already, where it was.
+        self._docks[name].hide()
+        self.open(name)
+
+    def _choose_place(self, name: str) -> None:
+        """Put a panel of the bottom beside the plots if they would have too little height."""
+        window, dock, replay = self._window, self._docks[name], self._docks[_BESIDE]
+        at_bottom = [
+            other
+            for other in self._docks.values()
+            if other.isVisible() and window.dockWidgetArea(other) == _AREAS["bottom"]
+        ]
+        centre = window.centralWidget()
+        taken = self._specs[name].size - max((each.height() for each in at_bottom), default=0)
+        short = centre is not None and centre.isVisible() and centre.height() - taken < _PLOTS
+        if short and replay.isVisible() and not replay.isFloating():
+            window.tabifyDockWidget(replay, dock)
+            self._aside.add(name)
+        elif name in self._aside:
+            self._aside.discard(name)
+            window.addDockWidget(_AREAS["bottom"], dock)
+            for other in at_bottom[:1]:
+                window.tabifyDockWidget(other, dock)
 
     def close(self, name: str) -> None:
         """Hide a panel."""
@@ -137,6 +179,20 @@ class Docks(QObject):
         """Return whether a panel can be seen, and not only its tab."""
         panel = self._docks[name].widget()
         return panel is not None and not panel.visibleRegion().isEmpty()
+
+    def seen(self) -> list[QWidget]:
+        """Return the docks that can be seen."""
+        return [dock for name, dock in self._docks.items() if self.is_seen(name)]
+
+    def is_at_bottom(self, part: QWidget) -> bool:
+        """Return whether a part of the window is a dock below the plots."""
+        docked = part in self._docks.values()
+        return docked and self._window.dockWidgetArea(part) == _AREAS["bottom"]  # type: ignore[arg-type]
+
+    def page_of(self, part: QWidget) -> str:
+        """Return the page of the manual about a dock; empty for anything else."""
+        names = (name for name, dock in self._docks.items() if dock is part)
+        return next((self._specs[name].page for name in names), "")
 
     # The saved layout ---------------------------------------------------------------------------
 
@@ -154,7 +210,7 @@ class Docks(QObject):
     def save(self, settings: QSettings) -> None:
         """Store the layout for the next session."""
         settings.setValue("geometry", self._window.saveGeometry())
-        settings.setValue("layout", self._window.saveState(_VERSION))
+        settings.setValue("layout", self.fold.layout())
         for fit in self._fits:
             fit.save(settings)
 

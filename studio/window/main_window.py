@@ -26,6 +26,7 @@ from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
+from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
@@ -131,6 +132,7 @@ class MainWindow(QMainWindow):
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
+        self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
         self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
@@ -138,15 +140,18 @@ class MainWindow(QMainWindow):
         for name, act in (
             ("train", self.start_request.start),
             ("queue", self.start_request.queue),
-            ("pause", self._pause_or_continue),
-            ("stop", self.controller.stop),
-            ("save", self.controller.save),
+            ("pause", self.many.pause_or_continue),
+            ("stop", self.many.stop),
+            ("save", self.many.save),
             ("theme", self.switch_theme),
             ("runs", self._toggle_runs),
             ("help", self._show_help),
             ("undo", self.live.undo),
             ("redo", self.live.redo),
             ("keys", self._show_keys),
+            ("next_panel", self.panel_keys.go_on),
+            ("previous_panel", self.panel_keys.go_back),
+            ("quit", self.close),
             ("large", self.stage.toggle_large),
             ("full", self.stage.toggle_full),
         ):
@@ -197,7 +202,7 @@ class MainWindow(QMainWindow):
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
         self.many.session.message_added.connect(self.log.add)
         self.many.session.ended.connect(self.runs.refresh_soon)
-        self.many.session.busy_changed.connect(self._on_group)
+        self.many.group_changed.connect(self._on_group)
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
@@ -236,18 +241,13 @@ class MainWindow(QMainWindow):
         """Start a run with the current settings, or show why that is not possible."""
         self.start_request.start()
 
-    @Slot()
-    def _pause_or_continue(self) -> None:
-        paused = self.controller.state is SessionState.PAUSED
-        act = self.controller.unpause if paused else self.controller.pause
-        act()
-
     def _show_plots_as_strip(self, strip: bool) -> None:
         self.plots.set_columns(1 if strip else 2)
 
     @Slot(str)
     def _on_stage(self, size: str) -> None:
         self.replay.set_large(size != StageSize.DOCK)
+        self.docks.fold.hold(size != StageSize.DOCK)
 
     @Slot()
     def show_runs(self) -> None:
@@ -278,6 +278,8 @@ class MainWindow(QMainWindow):
         if viewer is None:
             viewer = HelpViewer(self)
             self.closed.connect(viewer.close)
+        if page := self.panel_keys.page():
+            viewer.open_page(*page)
         viewer.bring_to_front()
 
     @Slot()
@@ -294,9 +296,11 @@ class MainWindow(QMainWindow):
         self.live.set_busy(busy or following)
         self._close_if_asked()
 
-    @Slot(bool)
-    def _on_group(self, busy: bool) -> None:
-        self.toolbar.show_group(training=busy)
+    @Slot()
+    def _on_group(self) -> None:
+        state = self.many.group_state if self.many.steers_group else None
+        self.toolbar.show_group(training=self.many.session.busy, state=state)
+        self.status.show_group(state, self.many.group)
         self._close_if_asked()
 
     @property

@@ -13,9 +13,11 @@ from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_reader import running_sweep
 from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
+from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
+from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
@@ -36,6 +38,8 @@ class ManyRuns(QObject):
     refused = Signal(str)
     beginning = Signal()
     panel_wanted = Signal()
+    group_changed = Signal()
+    """What :attr:`steers_group` or :attr:`group` says may have changed."""
     sweep_found = Signal(str)
     """The name of a sweep that trains in the background."""
     opened = Signal(object)
@@ -62,6 +66,11 @@ class ManyRuns(QObject):
         controller.state_changed.connect(self._on_state)
         self.session.ended.connect(self.queue.on_ended)
         self.session.allow = self._allow
+        session = self.session
+        for changed in (session.busy_changed, session.status_changed, session.commanded):
+            changed.connect(self.group_changed)
+        for changed in (session.group_started, controller.state_changed):
+            changed.connect(self.group_changed)
         self._finder = BackgroundReader("find-training", self)
         self._finder.refused.connect(self.refused)
 
@@ -71,10 +80,64 @@ class ManyRuns(QObject):
         return self._controller.busy or self.session.busy
 
     def use_parts(self, setup: SetupPanel, launcher: RunLauncher) -> None:
-        """Follow the choice where runs train; resume and branch nothing while a group trains."""
+        """Follow the choice where runs train; resume nothing while a group trains."""
         launcher.obstacle = self._obstacle
+        launcher.queue_wanted.connect(self._queue_branch)
+        self._branch = launcher.branch_as
         self._controller.own_process = setup.own_process.isChecked()
         setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
+
+    # What trains, steered as a whole ----------------------------------------------------------
+
+    @property
+    def steers_group(self) -> bool:
+        """Whether pause, stop and save are for the group that trains.
+
+        They are for a followed run that is none of its runs.
+        """
+        group, followed = self.session.current, self._controller.followed_run
+        if not self.session.busy or followed is None or group is None:
+            return self.session.busy
+        return any(status.run == followed for status in group.statuses.values())
+
+    @property
+    def group(self) -> GroupRecord | None:
+        """The group that trains; None before its first report."""
+        return self.session.current if self.session.busy else None
+
+    @property
+    def group_state(self) -> SessionState:
+        """What can be asked of the group that trains."""
+        return self.group.state if self.group else SessionState.STARTING
+
+    @Slot()
+    def pause_or_continue(self) -> None:
+        """Pause what trains, or let it continue."""
+        if self.steers_group:
+            paused = self.group_state is SessionState.PAUSED
+            self.session.command("resume" if paused else "pause")
+        elif self._controller.state is SessionState.PAUSED:
+            self._controller.unpause()
+        else:
+            self._controller.pause()
+
+    @Slot()
+    def stop(self) -> None:
+        """Let what trains save and end; what waits in the queue starts then."""
+        if self.steers_group:
+            self.session.command("stop")
+        else:
+            self._controller.stop()
+
+    @Slot()
+    def save(self) -> None:
+        """Save a checkpoint of what trains."""
+        if self.steers_group:
+            self.session.command("save")
+        else:
+            self._controller.save()
+
+    # Starting -----------------------------------------------------------------------------------
 
     def _obstacle(self) -> str:
         """Return why no run can be resumed or branched now; empty if one can."""
@@ -119,7 +182,9 @@ class ManyRuns(QObject):
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
         self.beginning.emit()
-        if run.seeds:
+        if run.checkpoint is not None:
+            self._branch(run.checkpoint, run.config, run.tunables, consent)
+        elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(
                 NewGroup(
@@ -137,6 +202,10 @@ class ManyRuns(QObject):
         """Add a run to the queue, and show the queue."""
         self.panel_wanted.emit()
         self.queue.add(run)
+
+    @Slot(object, object, object)
+    def _queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+        self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
 
     @Slot(Path)
     def open_run(self, path: Path) -> None:

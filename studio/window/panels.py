@@ -64,6 +64,10 @@ class PanelSpec:
     """True if it shares the place of the panel before it on the same side."""
     hidden: bool = False
     """True if it stays closed until the user opens it."""
+    page: str = ""
+    """The page of the manual about it."""
+    aside: bool = False
+    """True for one of the bottom that goes beside the plots where the window is low."""
     late: bool = False
     """True if it is made when it is first opened, with what it has missed: it takes the theme from
     the context, is told whether a run is in progress, and looks up the rest."""
@@ -95,6 +99,7 @@ def _make_instruments(context: PanelContext) -> QWidget:
 PANELS = (
     PanelSpec(
         name="setup",
+        page="training",
         title="Setup",
         side="left",
         make=lambda context: SetupPanel(context.runs_dir, context.settings, context.consent),
@@ -104,6 +109,7 @@ PANELS = (
     ),
     PanelSpec(
         name="live",
+        page="live-settings",
         title="Live settings",
         side="left",
         make=lambda context: LivePanel(context.controller.tune),
@@ -112,6 +118,7 @@ PANELS = (
     ),
     PanelSpec(
         name="replay",
+        page="replay",
         title="Replay",
         side="right",
         make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
@@ -128,35 +135,42 @@ PANELS = (
     ),
     PanelSpec(
         name="runs",
+        page="runs",
         title="Runs",
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
         size=290,
+        aside=True,
         tabbed=True,
         hidden=True,
     ),
     PanelSpec(
         name="many",
+        page="many-runs",
         title="Group and queue",
         side="bottom",
         make=_make_many,
         size=250,
+        aside=True,
         tabbed=True,
         hidden=True,
         late=True,
     ),
     PanelSpec(
         name="sweeps",
+        page="sweeps",
         title="Sweeps",
         side="bottom",
         make=_make_sweeps,
         size=290,
+        aside=True,
         tabbed=True,
         hidden=True,
         late=True,
     ),
     PanelSpec(
         name="instruments",
+        page="instruments",
         title="Instruments",
         side="bottom",
         make=_make_instruments,

@@ -1,5 +1,6 @@
 """The Resume button, and the message about runs that were interrupted."""
 
+from html import escape
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -8,6 +9,11 @@ from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController
 from studio.session.model import RunModel
 from studio.window.run_presenter import WindowParts
+from td3core.config import Tunables
+from td3core.errors import RequestError
+
+_LIST = "list"
+"""Where a link leads that only shows the list; all others choose an interrupted run."""
 
 
 class ResumeOffer(QObject):
@@ -27,13 +33,18 @@ class ResumeOffer(QObject):
         super().__init__(parent)
         self._model, self._controller = model, controller
         self._launcher, self._parts = launcher, parts
+        self._announced = ""
+        """The message about interrupted runs."""
+        launcher.edited = self._edited
+        launcher.beside.started.connect(self._announce_beside)
+        launcher.continuing_with.connect(parts.live.apply)
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
         # After the presenter, which renames the run on show.
         parts.runs.model.renamed.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)
-        parts.banner.link_activated.connect(self._show_interrupted)
+        parts.banner.link_activated.connect(self._follow_link)
         parts.toolbar.action("resume").triggered.connect(self._resume)
         self._update()
 
@@ -57,13 +68,39 @@ class ResumeOffer(QObject):
         if found is not None:
             self._launcher.resume(found[0])
 
+    def _edited(self, run: Path) -> Tunables | None:
+        """Return the live settings on show, if they were changed since this run has ended."""
+        progress, config, parts = self._model.progress, self._model.config, self._parts
+        if run != self._model.run or progress is None or config is None:
+            return None
+        try:
+            chosen, edited = parts.setup.settings(parts.live.tunables())
+        except RequestError:
+            return None
+        # The forms of another environment are for another run.
+        return edited if chosen.env == config.env else None
+
     @Slot(int)
     def _announce_interrupted(self, count: int) -> None:
+        banner = self._parts.banner
+        if not count:
+            if banner.text == self._announced:
+                banner.hide()
+            return
         runs = "One run was" if count == 1 else f"{count} runs were"
         text = f'{runs} interrupted and can be resumed. <a href="runs">Show all runs</a>'
-        self._parts.banner.show_message("info", text, rich=True)
+        self._announced = text
+        banner.show_message("info", text, rich=True)
 
-    @Slot()
-    def _show_interrupted(self) -> None:
+    @Slot(str)
+    def _follow_link(self, target: str) -> None:
         self.runs_wanted.emit()
-        self._parts.runs.choose_interrupted()
+        if target != _LIST:
+            self._parts.runs.choose_interrupted()
+
+    @Slot(object)
+    def _announce_beside(self, run: Path) -> None:
+        text = f"{escape(run.name)} trains in a process of its own."
+        link = f'<a href="{_LIST}">Show all runs</a>'
+        self._parts.banner.show_message("info", f"{text} {link}", rich=True)
+        self._parts.runs.refresh_soon()

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
 
 from studio.formatting import format_count, format_duration, format_return, format_share
 from studio.session.controller import SessionState
+from studio.session.group_record import GroupRecord
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
@@ -18,6 +19,9 @@ class StatusBar(QStatusBar):
         super().__init__(parent)
         self._model, self._theme = model, theme
         self._state, self._following = SessionState.IDLE, False
+        self._group: GroupRecord | None = None
+        self._group_state: SessionState | None = None
+        self._sweep = False
         self.setSizeGripEnabled(False)
         self._state_label = QLabel()
         self._state_label.setObjectName("status_state")
@@ -32,7 +36,7 @@ class StatusBar(QStatusBar):
         self._device = QLabel()
         self._device.setObjectName("status_device")
         self._device.setProperty("role", "muted")
-        self._state_label.setToolTip("State of the run on show")
+        self._state_label.setToolTip("State of what trains, or else of the run on show")
         self._bar.setToolTip("Steps done, of those the run is set to")
         self._device.setToolTip("Device of the updates × threads")
         self.addWidget(self._state_label)
@@ -55,8 +59,30 @@ class StatusBar(QStatusBar):
         self._state, self._following = state, following
         self._refresh()
 
+    def show_group(self, state: SessionState | None, group: GroupRecord | None) -> None:
+        """Speak of the group that trains, or of the run on show if ``state`` is None."""
+        if state is not None or self._group_state is not None:
+            self._group_state, self._group = state, group
+            self._refresh()
+
+    def show_sweep(self, training: bool) -> None:
+        """Take whether a sweep of this window trains; the run on show is not one of its runs."""
+        self._sweep = training
+        self._refresh()
+
+    def _show_group(self, state: SessionState) -> None:
+        text, colour = self._looks_of(state)
+        self._state_label.setText(_dot(text, colour))
+        self._bar.setRange(0, 1000)
+        self._bar.setValue(round(1000 * self._group.share) if self._group else 0)
+        self._numbers.setText(self._group.in_words() if self._group else "")
+        self._device.clear()
+
     @Slot()
     def _refresh(self) -> None:
+        if self._group_state is not None:
+            self._show_group(self._group_state)
+            return
         now, config = self._model.progress, self._model.config
         self._state_label.setText(self._state_text())
         place = "in another process" if self._following else ""
@@ -91,13 +117,7 @@ class StatusBar(QStatusBar):
 
     def _state_text(self) -> str:
         theme, state = self._theme, self._state
-        text, colour = {
-            SessionState.IDLE: ("ready", theme.muted),
-            SessionState.STARTING: ("starting", theme.accent),
-            SessionState.RUNNING: ("training", theme.good),
-            SessionState.PAUSED: ("paused", theme.warn),
-            SessionState.STOPPING: ("saving", theme.warn),
-        }[state]
+        text, colour = self._looks_of(state)
         outcome = self._model.outcome
         if state is SessionState.IDLE and isinstance(outcome, Failed):
             text, colour = "failed", theme.bad
@@ -107,8 +127,25 @@ class StatusBar(QStatusBar):
             text, colour = ("stopped", theme.muted)
             if outcome.stopped == "finished":
                 text, colour = ("finished", theme.good)
+        if state is SessionState.IDLE and self._sweep:
+            text, colour = ("a sweep trains", theme.good)
         if state is SessionState.STARTING and self._model.preparing:
             text = "preparing"
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
-        return f'<span style="color:{colour}">●</span> {text}'
+        return _dot(text, colour)
+
+    def _looks_of(self, state: SessionState) -> tuple[str, str]:
+        """Return the word for a state, and the colour of its dot."""
+        theme = self._theme
+        return {
+            SessionState.IDLE: ("ready", theme.muted),
+            SessionState.STARTING: ("starting", theme.accent),
+            SessionState.RUNNING: ("training", theme.good),
+            SessionState.PAUSED: ("paused", theme.warn),
+            SessionState.STOPPING: ("saving", theme.warn),
+        }[state]
+
+
+def _dot(text: str, colour: str) -> str:
+    return f'<span style="color:{colour}">●</span> {text}'

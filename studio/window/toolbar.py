@@ -22,6 +22,11 @@ _WHY_NOT = {
 """Why a run cannot be paused, saved or stopped."""
 _RUN_TRAINS = "a run is training. Stop it first, or use Train next"
 _GROUP_TRAINS = "a group is training. Stop it first, or use Train next"
+_FOR_GROUP = {
+    "pause": "Pause all runs of the group",
+    "stop": "Save all runs of the group and end them",
+    "save": "Save a checkpoint of each run of the group now",
+}
 _TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
 """All texts of the buttons that change theirs."""
 
@@ -50,13 +55,16 @@ _WINDOW_ACTIONS = (
     _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show or hide the list of runs"),
     _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
     _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
-    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual"),
+    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual at what has the focus"),
     _Entry("large", "Large replay", "", "F9", ""),
     _Entry("full", "Replay on the full screen", "", "F11", ""),
     _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
     _Entry("redo", "Redo the last live change", "", "Ctrl+Shift+Z", ""),
     _Entry("settings", "Settings…", "", "Ctrl+,", ""),
     _Entry("keys", "Keyboard shortcuts", "", "Ctrl+/", ""),
+    _Entry("next_panel", "Next panel", "", "F6", ""),
+    _Entry("previous_panel", "Previous panel", "", "Shift+F6", ""),
+    _Entry("quit", "Close the window", "", "Ctrl+Q", ""),
 )
 
 
@@ -71,9 +79,11 @@ class Toolbar(QToolBar):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self._window = window
         self._entries: dict[str, tuple[_Entry, QAction]] = {}
+        self._state, self._following = SessionState.IDLE, False
+        self._group_trains = False
+        self._group_state: SessionState | None = None
+        """None while pause, stop and save are not for a group."""
         self._paused = False
-        self._group = self._occupied = ""
-        """Why no run can be started; empty if one can."""
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
         for entry in _RUN_ACTIONS:
@@ -87,6 +97,11 @@ class Toolbar(QToolBar):
         for entry in _WINDOW_ACTIONS:
             self._add(entry)
         self._add_help_menu()
+        # What Qt shows in place of the buttons that a narrow window has no room for.
+        more = self.findChild(QToolButton, "qt_toolbar_ext_button")
+        if more is not None:
+            more.setAccessibleName("More buttons")
+            more.setToolTip("More buttons")
 
     def _add_help_menu(self) -> None:
         """Let the arrow of Help offer the list of keys besides the manual."""
@@ -171,32 +186,41 @@ class Toolbar(QToolBar):
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
         """Enable what is possible in a state of the run; a followed one hinders no new one."""
+        self._state, self._following = state, following
+        self._show_what_is_possible()
+
+    def show_group(self, *, training: bool, state: SessionState | None) -> None:
+        """Take whether a group trains, and its state if it is what can be paused and stopped."""
+        if (training, state) != (self._group_trains, self._group_state):
+            self._group_trains, self._group_state = training, state
+            self._show_what_is_possible()
+
+    def _show_what_is_possible(self) -> None:
+        state = self._group_state or self._state
+        whose = "the group" if self._group_state else "the run"
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
-        why = _WHY_NOT.get(state, "")
-        self._occupied = "" if following or state is SessionState.IDLE else _RUN_TRAINS
+        why = _WHY_NOT.get(state, "").replace("the run", whose)
         self._offer_training()
         self._enable("pause", steerable, why)
         self.action("pause").setText("Continue" if self._paused else "Pause")
         if self._paused:
-            self._set_tip("pause", "Continue the run")
+            self._set_tip("pause", f"Continue {whose}")
         self._enable("stop", steerable or state is SessionState.STARTING, why)
         self._enable("save", steerable, why)
         self._update_icons()
 
-    def show_group(self, *, training: bool) -> None:
-        """Take whether a group trains: no single run can start meanwhile."""
-        self._group = _GROUP_TRAINS if training else ""
-        self._offer_training()
-
     def _offer_training(self) -> None:
-        why_not = self._group or self._occupied
+        occupied = not self._following and self._state is not SessionState.IDLE
+        why_not = _GROUP_TRAINS if self._group_trains else _RUN_TRAINS if occupied else ""
         self._enable("train", not why_not, why_not)
 
     def _enable(self, name: str, enabled: bool, why_not: str) -> None:
         """Enable an action, or disable it with the reason in its tooltip."""
         self.action(name).setEnabled(enabled)
         tip = self._entry(name).tip
+        if self._group_state:
+            tip = _FOR_GROUP.get(name, tip)
         self._set_tip(name, tip if enabled else f"{tip}. Not now: {why_not}")
 
     def set_theme(self, theme: Theme) -> None:

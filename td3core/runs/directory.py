@@ -99,10 +99,12 @@ class RunDirectory:
         parent: Parent | None = None,
         group: str = "",
         schedule: Sequence[Entry] = (),
+        claim: Callable[["RunDirectory"], None] = lambda _: None,
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
         ``schedule`` are the first lines of its journal: the live changes still to come.
+        ``claim`` is called before the run can be found by others: to lock it.
 
         Raises:
             RequestError: the folder cannot be written.
@@ -113,6 +115,7 @@ class RunDirectory:
                 new_folder(runs_dir, config, tunables), config, tunables, created, parent, group
             )
             run.checkpoints.mkdir()
+            claim(run)
             if schedule:
                 run._entries = list(schedule)
                 write_atomically(run.journal_file, journal.text_of(schedule).encode())

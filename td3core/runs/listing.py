@@ -120,8 +120,8 @@ def _folders(runs_dir: Path) -> list[Path]:
 
 def summarise(run: RunDirectory) -> RunSummary:
     """Summarise a run from its records and the ends of its tables."""
-    ending, label = run.ending(), run.label()
-    state = _state(run, ending)
+    state, ending = _state(run)
+    label = run.label()
     evaluations = np.empty((0, 2))
     # The record of an ending holds the figures, unless the run was resumed since.
     if ending is None or ending.best_eval_return is None or state is not ending.state:
@@ -189,14 +189,19 @@ def _steps_of_last(run: RunDirectory) -> int:
     return 0
 
 
-def _state(run: RunDirectory, ending: Ending | None) -> RunStatus:
+def _state(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
+    """Return the state of a run, also of one that begins or ends meanwhile, and its ending."""
+    was_left = lock.left_behind(run.path)
+    held = lock.holder(run.path)
+    # After the lock: a run records how it ended before it lets go.
+    ending = run.ending()
     # A record of an ending would be that of an earlier part: it was resumed since.
-    if lock.holder(run.path):
-        return RunStatus.RUNNING
-    if lock.left_behind(run.path):
-        return RunStatus.INTERRUPTED
+    if held:
+        return RunStatus.RUNNING, ending
+    if was_left and lock.left_behind(run.path):
+        return RunStatus.INTERRUPTED, ending
     if ending is not None:
-        return ending.state
+        return ending.state, ending
     # Runs made before endings were recorded are known by their last agent.
     finished = _steps_of_last(run) >= run.config.steps
-    return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED
+    return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED, ending

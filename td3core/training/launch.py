@@ -112,9 +112,10 @@ def train(
         entries = scheduled(schedule, tunables, config.num_envs)
 
         def make(config: RunConfig) -> RunDirectory:
-            made = RunDirectory.create(runs_dir, config, tunables, group=group, schedule=entries)
-            _lock(made, resources)
-            return made
+            claim = partial(_lock, resources=resources)
+            return RunDirectory.create(
+                runs_dir, config, tunables, group=group, schedule=entries, claim=claim
+            )
 
         return RunPlan(
             config=resolved,
@@ -208,10 +209,10 @@ def branch(
         entries = scheduled(to_come, tunables, config.num_envs)
 
         def make(config: RunConfig) -> RunDirectory:
+            claim = partial(_lock, resources=resources)
             made = RunDirectory.create(
-                runs_dir, config, tunables, parent_of(point), schedule=entries
+                runs_dir, config, tunables, parent_of(point), schedule=entries, claim=claim
             )
-            _lock(made, resources)
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
 

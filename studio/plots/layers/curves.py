@@ -11,6 +11,7 @@ from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import SMOOTHED, Curve, HasCurves, training_of
 from studio.plots.layers.layer import Entry, Layer, Points, View
+from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import SMOOTHED_EPISODES
 from studio.session.series import Numbers, thinned
 from studio.theme.theme import Theme
@@ -152,7 +153,7 @@ def make_item(name: str | None = None) -> pg.PlotDataItem:
 
 def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
     """Draw a curve as a line, as dots or as both."""
-    item.setPen(None if style == "dots" else pg.mkPen(colour, width=1))
+    item.setPen(None if style == "dots" else curve_pen(colour))
     if style in ("dots", "line+dots"):
         item.setSymbol("o")
         item.setSymbolSize(3 if style == "dots" else 6)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPen, QPolygonF
 
 from studio.session.series import Numbers
 
@@ -21,8 +21,23 @@ class DrawnLine(NamedTuple):
     colour: QColor
 
 
+def curve_pen(colour: QColor) -> QPen:
+    """Return the pen of a curve: a pixel wide, and at least 1.5 where pixels are half as large.
+
+    Pixels of the screen: at such sizes Qt scales no pen. Wider than one takes much longer to draw.
+    """
+    pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * screen_ratio()))
+    return pen
+
+
+def screen_ratio() -> float:
+    """Return how many pixels of the screen one of the window takes."""
+    app = QGuiApplication.instance()
+    return app.devicePixelRatio() if isinstance(app, QGuiApplication) else 1.0
+
+
 class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
-    """Draws lines one pixel wide.
+    """Draws lines as thin as curves are.
 
     Fifty items of pyqtgraph's own would each take note of every change of the view, which costs
     more than drawing them.
@@ -62,7 +77,7 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
         """Draw."""
         if self._made is None:
             self._made = [
-                (pg.mkPen(line.colour, width=1), pg.functions.arrayToQPolygonF(line.x, line.y))
+                (curve_pen(line.colour), pg.functions.arrayToQPolygonF(line.x, line.y))
                 for line in self._shown()
             ]
         for pen, polygon in self._made:

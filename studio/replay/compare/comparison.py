@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import CompareView
 from studio.replay.player import Player
@@ -31,14 +31,14 @@ class Comparison(QObject):
     def __init__(
         self,
         player: Player,
-        model: CheckpointModel,
+        checkpoints: CheckpointPanel,
         timeline: Timeline,
         before_loading: Callable[[], None],
         parent: QWidget,
     ) -> None:
         """Compare agents of list and timeline; ``before_loading`` is called before any loads."""
         super().__init__(parent)
-        self._player, self._model, self._timeline = player, model, timeline
+        self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
         self._widget = parent
         self._before_loading = before_loading
         self._dialog: CompareDialog | None = None
@@ -92,9 +92,9 @@ class Comparison(QObject):
         entrants = list(self._player.entrants) or [Entrant(agent.path)]
         if other is not None and all(each.path != other for each in entrants):
             entrants.append(Entrant(other))
-        dialog = CompareDialog(
-            self._model, self._timeline.points, agent.env_id, entrants, self._widget.window()
-        )
+        window, points = self._widget.window(), self._timeline.points
+        model, run = self._checkpoints.model, self._checkpoints.current_run
+        dialog = CompareDialog(model, points, agent.env_id, entrants, window, run)
         dialog.chosen.connect(self.compare)
         dialog.destroyed.connect(self._forget_dialog)
         self._dialog = dialog

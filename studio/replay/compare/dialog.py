@@ -1,6 +1,7 @@
 """The dialog that chooses which agents to compare."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.compare.related import Related, related_runs
 from studio.replay.timeline.points import TimelinePoint
+from studio.tasks.background_reader import BackgroundReader
 from studio.widgets.controls import describe, make_label, make_row
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
@@ -62,6 +65,7 @@ class CompareDialog(QDialog):
         env_id: str,
         entrants: Sequence[Entrant],
         parent: QWidget,
+        run: Path | None = None,
     ) -> None:
         """Offer the agents of a list.
 
@@ -71,6 +75,7 @@ class CompareDialog(QDialog):
             env_id: Only agents of this environment can be ticked.
             entrants: Those that are ticked first.
             parent: The window.
+            run: The run on show; those that belong to it are listed, too.
         """
         super().__init__(parent)
         self.setObjectName("compare_dialog")
@@ -101,6 +106,20 @@ class CompareDialog(QDialog):
         self.agents.itemChanged.connect(self._on_ticked)
         model.headers.known.connect(self._on_header)
         self._show_count()
+        self._reader = BackgroundReader("related-runs", self)
+        self.finished.connect(self._reader.stop)
+        if run is not None:
+            self._reader.read(partial(related_runs, run), self._add_related)
+
+    def _add_related(self, found: list[Related]) -> None:
+        """List the agents of runs that belong to the one on show."""
+        blocked = self.agents.blockSignals(True)
+        for run in found:
+            rows = [_Row(path, path.stem) for path in run.agents if self._item(path) is None]
+            for row in [_Row(None, run.title), *rows] if rows else []:
+                self._add(row)
+        self._show_rows()
+        self.agents.blockSignals(blocked)
 
     def _make_variant(self, name: str, text: str, on: bool) -> QCheckBox:
         box = QCheckBox(text)

@@ -1,6 +1,7 @@
 """Connects the panels that are made when they are first opened with the rest of the window."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from studio.session.history import RunHistory
@@ -38,6 +39,8 @@ def connect_late_panels(
             succeeded.connect(window.banner.clear_error)
         panel.settings_chosen.connect(use_settings)
         panel.ended.connect(close_if_asked)
+        panel.started.connect(partial(window.status.show_sweep, True))
+        panel.ended.connect(partial(window.status.show_sweep, False))
         panel.opened.connect(open_run)
 
     def instruments(panel: "InstrumentPanel") -> None:

@@ -12,7 +12,7 @@ from td3core.experiments.groups.group import Group
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import glob, read_text
 
-Verb = Literal["pause", "resume", "stop", "kill"]
+Verb = Literal["pause", "resume", "save", "stop", "kill"]
 _REQUESTS = "requests"
 _MOST_BYTES = 1_000
 

@@ -200,7 +200,8 @@ class Conductor:
                 if command == Command(verb="resume", seed=seed) and status.state.is_resumable:
                     self._show(replace(status, state=SeedState.WAITING, message=""))
             elif process is None:
-                self._show(replace(status, state=_WITHOUT_PROCESS[command.verb]))
+                state = _WITHOUT_PROCESS.get(command.verb, status.state)
+                self._show(replace(status, state=state))
             elif command.verb == "kill":
                 process.kill()
             else:
@@ -229,7 +230,7 @@ _WITHOUT_PROCESS = {
     "stop": SeedState.STOPPED,
     "kill": SeedState.STOPPED,
 }
-"""What a command makes of a run that waits."""
+"""What a command makes of a run that waits; it has nothing to save."""
 
 
 def _class_of(run: Path) -> str:

@@ -42,7 +42,7 @@ class PlayedGroup:
         if isinstance(job, NewGroup):
             self.group = Group(
                 runs_dir=job.runs_dir,
-                name="group",
+                name="group-" + "-".join(map(str, job.seeds)),
                 seeds=job.seeds,
                 config=job.config,
                 tunables=job.tunables,
@@ -264,12 +264,10 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     assert window.many.busy
     assert find("many_dock").isVisible()
     run = panel.model.statuses[0].run
-    for start in (window.launcher.resume, window.launcher.branch):
-        window.banner.hide()
-        start(run)
-        assert window.banner.text == (
-            f"The group {left_alone.name} is training. Wait for its end, or stop it first."
-        )
+    window.launcher.resume(run)
+    assert window.banner.text == (
+        f"The group {left_alone.name} is training. Wait for its end, or stop it first."
+    )
     find("group_stop_button").click()
     asked: list[Command] = []
     qtbot.waitUntil(lambda: asked.extend(take_requests(left_alone)) or bool(asked))
@@ -356,3 +354,95 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     asked[1][1](consent)
     assert played.last.job.seeds == (1, 2)
     assert played.last.job.consent == consent
+
+
+def start_three(qtbot, window, find, panel) -> None:
+    fill_in(find, "Pendulum-v1", 200, "3")
+    window.start_training()
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 3)
+
+
+def test_the_toolbar_pauses_saves_and_stops_the_group_that_trains(
+    qtbot, window, find, panel, played
+) -> None:
+    start_three(qtbot, window, find, panel)
+    assert not find("pause_button").isEnabled()
+    assert "Not now: the group is starting" in find("pause_button").toolTip()
+    assert find("stop_button").isEnabled()
+    played.last.show(0, SeedState.TRAINING, env_steps=50, steps=200)
+    qtbot.waitUntil(find("pause_button").isEnabled)
+    assert find("pause_button").toolTip() == "Pause all runs of the group (Ctrl+P)"
+    find("save_button").click()
+    find("pause_button").click()
+    for seed, state in enumerate((SeedState.PAUSED, SeedState.HELD, SeedState.HELD)):
+        played.last.show(seed, state, env_steps=50, steps=200)
+    qtbot.waitUntil(lambda: find("pause_button").text() == "Continue")
+    find("pause_button").click()
+    find("stop_button").click()
+    assert [command.verb for command in played.last.commands] == ["save", "pause", "resume", "stop"]
+    qtbot.waitUntil(lambda: not window.many.busy)
+    assert not find("stop_button").isEnabled()
+    assert "Not now: no run is training" in find("stop_button").toolTip()
+
+
+def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, panel, played) -> None:
+    start_three(qtbot, window, find, panel)
+    assert find("status_state").text().endswith("starting")
+    played.last.show(0, SeedState.FINISHED, env_steps=200, steps=200)
+    played.last.show(1, SeedState.TRAINING, env_steps=100, steps=200, steps_per_s=50.0)
+    played.last.show(2, SeedState.TRAINING, env_steps=0, steps=200, steps_per_s=50.0)
+    qtbot.waitUntil(lambda: "100 steps/s" in find("status_numbers").text())
+    assert find("status_state").text().endswith("training")
+    assert find("status_numbers").text() == (
+        "group group-0-1-2  ·  50%  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
+    )
+    assert find("status_progress").value() == 500
+    window.many.session.command("stop")
+    qtbot.waitUntil(lambda: not window.many.busy)
+    assert find("status_state").text().endswith("ready")
+    assert not find("status_numbers").text()
+
+
+def test_buttons_are_for_a_followed_run_that_is_none_of_the_group(
+    qtbot, window, find, panel, played, monkeypatch
+) -> None:
+    start_three(qtbot, window, find, panel)
+    played.last.show(1, SeedState.TRAINING, run=Path("its run"), env_steps=50, steps=200)
+    qtbot.waitUntil(find("pause_button").isEnabled)
+    followed = property(lambda _: Path("its run"))
+    monkeypatch.setattr(type(window.controller), "followed_run", followed)
+    assert window.many.steers_group
+    followed = property(lambda _: Path("another run"))
+    monkeypatch.setattr(type(window.controller), "followed_run", followed)
+    assert not window.many.steers_group
+
+
+def test_a_group_stays_in_its_panel_when_the_next_one_starts(
+    qtbot, window, find, panel, played
+) -> None:
+    start_three(qtbot, window, find, panel)
+    first = played.last
+    first.show(0, SeedState.FAILED, last=-123.0, message="no reward")
+    first.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    groups = find("group_combo")
+    assert groups.isHidden()
+    find("seeds_edit").setText("5-6")
+    window.start_training()
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 2)
+    assert [groups.itemText(i) for i in range(groups.count())] == ["group-0-1-2", "group-5-6"]
+    assert not groups.isHidden()
+    groups.setCurrentIndex(0)
+    groups.activated.emit(0)
+    assert panel.model.statuses[0].state is SeedState.FAILED
+    assert panel.model.statuses[0].last == -123.0
+    # The buttons of the one that is over reach neither it nor the one that trains.
+    played.last.show(5, SeedState.TRAINING, env_steps=10, steps=200)
+    qtbot.waitUntil(lambda: find("status_state").text().endswith("training"))
+    assert find("group_stop_button").toolTip().endswith("Not now: this group has ended")
+    assert not find("group_resume_button").isEnabled()
+    assert len(panel.model.statuses) == 3
+    window.many.session.command("stop")
+    qtbot.waitUntil(lambda: not window.many.busy)
+    find("group_resume_button").click()
+    assert played.last.job == ResumedGroup(path=first.group.path)

@@ -106,6 +106,7 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
+    assert find("status_state").text().endswith("a sweep trains")
     # The command itself asks nothing: it reads what was allowed.
     assert "--trust-env" not in commands[0]
     assert "TD3_STUDIO_CONSENT" in commands[0]

@@ -1,21 +1,34 @@
 """A new run begins at a saved agent, with other settings, and shows what came before."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QLabel, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDoubleSpinBox,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
 
-from studio.launch.branch_dialog import BranchDialog
+from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
+from studio.launch.branch_dialog import BranchDialog, When
 from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
 from td3core.config.consent import NO_CONSENT
+from td3core.errors import Message
+from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
-from td3core.protocol.events import Ended, Failed, Started
+from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
@@ -143,12 +156,99 @@ def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
         assert not menu_at(qtbot, window, bundled).isEnabled()
 
 
-def test_nothing_is_branched_while_a_run_trains(qtbot, window, find, parent):
+class PlayedProcess:
+    """Stands in for the process of a run beside the window."""
+
+    def __init__(self, job: Branch, report: Callable[[Event], None]) -> None:
+        PlayedProcess.last = self
+        self.job, self.report, self.detached = job, report, False
+
+    def detach(self) -> None:
+        self.detached = True
+
+
+def answer_with(monkeypatch, when: When | None) -> None:
+    """Accept the dialog, with another tau and a time to start."""
+
+    def answer(dialog: BranchDialog) -> int:
+        part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
+        part(dialog, QSpinBox, "branch_steps").setValue(1600)
+        choice = dialog.findChild(QComboBox, "branch_when")
+        assert (choice is None) is (when is None)
+        if when is not None:
+            choice.setCurrentText(when.value)
+        dialog._check()
+        return dialog.result()
+
+    monkeypatch.setattr(BranchDialog, "exec", answer)
+
+
+def test_a_branch_while_something_trains_waits_for_its_turn(
+    qtbot, window, find, parent, monkeypatch
+):
     window.replay.show_run(read_agents(parent))
     window.replay.checkpoints.set_busy(True)
+    busy = property(lambda _: True)
+    monkeypatch.setattr(type(window.controller), "busy", busy)
+    answer_with(monkeypatch, When.QUEUED)
     action = menu_at(qtbot, window, parent.step_checkpoint(500))
-    assert not action.isEnabled()
-    assert "stop it first" in action.toolTip()
+    assert action.isEnabled()
+    assert "in a process of its own" in action.toolTip()
+    action.trigger()
+    qtbot.waitUntil(lambda: len(window.many.queue.runs) == 1, timeout=20_000)
+    assert window.many.queue.runs[0].checkpoint == parent.step_checkpoint(500)
+    assert "branch from step_000000500" in find("queue_list").item(0).text()
+    monkeypatch.undo()
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    started = listener.all(Started)[0]
+    assert (started.env_steps, started.tunables.tau, started.config.steps) == (500, 0.02, 1600)
+    wait_until_idle(qtbot, window)
+
+
+def test_a_branch_that_waits_is_kept_in_the_queues_file(runs_dir, parent):
+    header = read_header(parent.last)
+    run = QueuedRun(config=header.config, tunables=header.tunables, checkpoint=parent.last)
+    write_queue(runs_dir, [run])
+    assert read_queue(runs_dir) == (run,)
+
+
+def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, parent, monkeypatch):
+    asked = []
+    monkeypatch.setattr(window.controller, "branch", lambda *given: asked.append(given))
+    agent, chosen = parent.step_checkpoint(500), {"steps": 1600, "tau": 0.02}
+    config, tunables = branch_settings(agent, read_header(agent), chosen)
+    window.many.start(QueuedRun(config=config, tunables=tunables, checkpoint=agent))
+    qtbot.waitUntil(lambda: bool(asked), timeout=20_000)
+    # A setting among them would not change on the parent's schedule any more.
+    assert asked[0][:2] == (agent, chosen)
+
+
+def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
+    qtbot, window, parent, monkeypatch
+):
+    monkeypatch.setattr("studio.launch.beside.RunProcess", PlayedProcess)
+    window.launcher.obstacle = lambda: "A group is training."
+    answer_with(monkeypatch, When.BESIDE)
+    PlayedProcess.last = None
+    window.launcher.branch(parent.step_checkpoint(500))
+    qtbot.waitUntil(lambda: PlayedProcess.last is not None, timeout=20_000)
+    process = PlayedProcess.last
+    assert process.job.checkpoint == parent.step_checkpoint(500)
+    assert process.job.values == {"steps": 1600, "tau": 0.02}
+    assert process.job.numerics == parent.config.numerics != "auto"
+    assert not process.detached
+    about = {"device": "cpu", "threads": 1, "products": "mkl"}
+    started = Started(
+        run=parent.path, config=parent.config, tunables=Tunables(), env_steps=500, **about
+    )
+    process.report(started)
+    qtbot.waitUntil(lambda: process.detached)
+    assert f"{parent.path.name} trains in a process of its own." in window.banner.text
+    window.launcher.beside.start(process.job)
+    PlayedProcess.last.report(Failed(message=Message("No room."), details=""))
+    qtbot.waitUntil(lambda: window.banner.text == "No room.")
 
 
 @pytest.mark.slow

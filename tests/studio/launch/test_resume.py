@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,18 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog
+from PySide6.QtWidgets import QCheckBox, QDialog, QLabel
 
-from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
+from studio.launch.dialogs import (
+    ChangesDialog,
+    MoreStepsDialog,
+    RepeatDialog,
+    with_visible_changes,
+)
 from studio.plots.layers.notes import NoteLayer
 from studio.session.controller import SessionState
 from td3core import checkpoint
+from td3core.config import Tunables
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Started, Tuned
 from td3core.runs.directory import RunDirectory
@@ -205,6 +212,62 @@ def interrupted(runs_dir: Path) -> RunDirectory:
 def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, window):
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=20_000)
     assert "One run was interrupted" in window.banner.text
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_step(
+    qtbot, window, find, runs_dir, monkeypatch, keep: bool
+):
+    run = train_before(runs_dir, stop_at=200, steps=600, checkpoint_interval=200)
+    reached = checkpoint.read_header(run.last).counters.env_steps
+    open_run(qtbot, window, run)
+    find("spin_tau").setValue(0.02)
+    asked: list[str] = []
+
+    def answer(dialog: ChangesDialog) -> QDialog.DialogCode:
+        asked.extend(label.text().replace("\u200b", "") for label in dialog.findChildren(QLabel))
+        check = dialog.findChild(QCheckBox, "resume_changes_check")
+        assert check.text() == f"Make this live change at step {reached:,}"
+        check.setChecked(keep)
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(ChangesDialog, "exec", answer)
+    listener = Listener(window)
+    click(qtbot, find("resume_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(Ended)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    assert "you have changed Target averaging from 0.005 to 0.02." in asked[0]
+    made = [(each.env_steps, each.changes) for each in listener.all(Tuned)]
+    assert made == ([(reached, (("tau", 0.005, 0.02),))] if keep else [])
+    assert find("spin_tau").value() == (0.02 if keep else 0.005)
+
+
+def test_nothing_is_asked_about_live_settings_of_another_environment(
+    qtbot, window, find, runs_dir, monkeypatch
+):
+    run = train_before(runs_dir, stop_at=200, steps=600, checkpoint_interval=200)
+    open_run(qtbot, window, run)
+    find("env_combo").setCurrentText("BipedalWalker-v3")
+    monkeypatch.setattr(ChangesDialog, "exec", lambda _: pytest.fail("asked"))
+    listener = Listener(window)
+    click(qtbot, find("resume_button"))
+    qtbot.waitUntil(lambda: bool(listener.all(Ended)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+
+
+def test_values_that_a_box_only_rounds_are_no_changes():
+    last = Tunables(actor_lr=0.000123456789)
+    assert with_visible_changes(last, replace(last, actor_lr=0.000123457)) is None
+    tau = with_visible_changes(last, replace(last, actor_lr=0.000123457, tau=0.5))
+    assert tau == replace(last, tau=0.5)
+
+
+def test_a_run_that_is_opened_has_no_seeds_of_a_group(qtbot, window, find, runs_dir):
+    run = train_before(runs_dir, steps=300)
+    find("seeds_edit").setText("0-4")
+    open_run(qtbot, window, run)
+    assert find("seeds_edit").text() == ""
+    assert find("seed_spin").isEnabled()
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.replay.compare.dialog import CompareDialog
+from studio.replay.compare.related import Related, related_runs
 from studio.replay.compare.tile import Tile
 from studio.replay.compare.view import best_columns
 from studio.replay.pane import ReplayPane
@@ -21,10 +22,13 @@ from studio.replay.player import UNPACED, PlayerState
 from studio.replay.renderer_client import Picture
 from studio.replay.share.film_dialogs import ComparisonFilmDialog
 from td3core import checkpoint
+from td3core.config import make_settings
 from td3core.envs.make import check_env, make_env
 from td3core.evaluation.disturbance import Variant
 from td3core.evaluation.entrants import Entrant
 from td3core.randomness import Purpose, episode_seed, generator
+from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import Parent, RunLabel, write_label
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
 
 PENDULUM_FPS = 30
@@ -274,3 +278,42 @@ def test_the_names_of_three_agents_can_be_read_in_a_window_of_1024_pixels(qtbot)
     tile.title.setText(name)
     qtbot.waitUntil(lambda: tile.title.width() > 0)
     assert tile.title.shown == name
+
+
+def test_runs_that_belong_to_the_one_on_show_are_offered(tmp_path: Path) -> None:
+    def made(name: str, seed: int, group: str = "", parent: Parent | None = None) -> RunDirectory:
+        config, tunables = make_settings({"env": PENDULUM, "seed": seed, "steps": 300})
+        run = RunDirectory.create(tmp_path / "runs", config, tunables, parent, group)
+        write_label(run.path, RunLabel(name=name))
+        return run
+
+    parent = made("parent", 0)
+    of_parent = Parent(run=parent.path.name, checkpoint="last.safetensors", env_steps=100)
+    shown = made("shown", 1, "ours", of_parent)
+    of_shown = Parent(run=shown.path.name, checkpoint="last.safetensors", env_steps=100)
+    runs = [parent, shown, made("branch", 2, "", of_shown), made("seed", 3, "ours")]
+    for run in [*runs, made("stranger", 4, "theirs")]:
+        write_agent(run.last, check_env(PENDULUM))
+    made("no agents yet", 5, "ours")
+    assert sorted(related_runs(shown.path, lambda: False)) == [
+        ("Branch: branch", (runs[2].last,)),
+        ("Parent: parent", (parent.last,)),
+        ("Seed 3 of the group: seed", (runs[3].last,)),
+    ]
+
+
+def test_the_dialog_lists_runs_that_belong_to_the_one_on_show(
+    qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path, monkeypatch
+) -> None:
+    write_agent(bundled, check_env(PENDULUM))
+    other = write_agent(tmp_path / "other" / "best.safetensors", check_env(PENDULUM))
+    found = [Related("Parent: an earlier one", (other,))]
+    monkeypatch.setattr("studio.replay.compare.dialog.related_runs", lambda *_: found)
+    monkeypatch.setattr(type(pane.checkpoints), "current_run", property(lambda _: tmp_path))
+    load(qtbot, pane.player, bundled)
+    dialog = open_dialog(qtbot, pane)
+    qtbot.waitUntil(lambda: dialog._item(other) is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not dialog._item(other).isHidden(), timeout=WAIT_MS)
+    tick(qtbot, dialog, other)
+    assert [each.path for each in dialog.entrants()] == [bundled, other]
+    dialog.close()

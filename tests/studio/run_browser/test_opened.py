@@ -195,6 +195,33 @@ def test_interrupted_runs_are_pointed_out_once_and_the_message_leads_to_them(
     assert not window.banner.isVisible()
 
 
+def test_a_run_that_is_interrupted_later_is_not_one_of_those_found_at_the_start(
+    qtbot, browser, runs_dir
+) -> None:
+    said: list[int] = []
+    browser.interrupted_found.connect(said.append)
+    browser.set_resume_available(True)
+    qtbot.waitUntil(lambda: not browser._scanner.busy)
+    make_run(runs_dir, stopped=None)
+    read_again(qtbot, browser)
+    assert len(browser.model.interrupted()) == 1
+    assert said == []
+
+
+def test_the_message_about_interrupted_runs_goes_with_the_last_of_them(
+    qtbot, window, tmp_path
+) -> None:
+    run = make_run(tmp_path / "runs", stopped=None)
+    window.runs.set_resume_available(True)
+    qtbot.waitUntil(lambda: window.banner.isVisible())
+    run.write_ending({"stopped": "user", "message": "", "env_steps": 1000, "wall_s": 7.0})
+    read_again(qtbot, window.runs)
+    assert not window.banner.isVisible()
+    window.banner.show_message("info", "Another message")
+    window.runs.interrupted_found.emit(0)
+    assert window.banner.isVisible()
+
+
 def test_nothing_is_said_of_interrupted_runs_while_they_cannot_be_resumed(
     qtbot, browser, runs_dir
 ) -> None:

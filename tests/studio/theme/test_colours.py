@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QColor
 
+from studio.plots.layers.lines_item import curve_pen
 from studio.theme.theme import load_theme
 
 # Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
@@ -47,3 +49,31 @@ def test_the_curves_of_a_plot_are_told_apart_with_any_vision(
             for second in found[at + 1 :]:
                 # 2.3 is a difference just noticed, side by side.
                 assert np.linalg.norm(first - second) > 15, colours
+
+
+def luminance(colour: str) -> float:
+    code = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(code > 0.04045, ((code + 0.055) / 1.055) ** 2.4, code / 12.92)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two colours as the WCAG define it."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_borders_dots_and_curves_stand_out(name: str) -> None:
+    theme = load_theme(name)
+    for around in (theme.window, theme.panel, theme.field):
+        assert contrast(theme.border, around) >= 3, around
+    drawn = (theme.curve_raw, theme.curve_1, theme.curve_2, theme.curve_3, theme.curve_eval)
+    for colour in (*drawn, theme.marker, *theme.compare):
+        assert contrast(colour, theme.panel) >= 3, colour
+
+
+@pytest.mark.parametrize(("ratio", "width"), [(1.0, 1.0), (2.0, 1.5), (3.0, 2.25)])
+def test_curves_are_as_wide_as_the_screen_asks_for(monkeypatch, ratio: float, width: float) -> None:
+    monkeypatch.setattr("studio.plots.layers.lines_item.screen_ratio", lambda: ratio)
+    assert curve_pen(QColor("black")).widthF() == width

@@ -2,6 +2,7 @@
 
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -15,7 +16,12 @@ import studio
 from studio.consent.dialog import ConsentDialog
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.branch_dialog import BranchDialog
-from studio.launch.dialogs import MoreStepsDialog, OtherClassDialog, RepeatDialog
+from studio.launch.dialogs import (
+    ChangesDialog,
+    MoreStepsDialog,
+    OtherClassDialog,
+    RepeatDialog,
+)
 from studio.launch.verify_dialog import VerifyDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
@@ -29,6 +35,7 @@ from studio.replay.share.film_dialogs import (
 from studio.replay.share.picture_dialog import PictureDialog
 from studio.replay.share.still import Still
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
+from studio.session.history import read_history
 from studio.setup.env_check_dialog import EnvCheckDialog
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
@@ -49,12 +56,15 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     moment = RolloutStep(0, 0.0, 0.0, False, False)
     image = QImage(QSize(8, 8), QImage.Format.Format_RGB32)
     still = Still(image=image, names=("one",), moments=(moment,))
+    end = read_history(run.path, lambda: False).record.progress
+    assert end is not None
     model = window.findChild(CheckpointModel)
     assert model is not None
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
         pair = [Entrant(agent), Entrant(run.last)]
         yield "Resume", MoreStepsDialog(summarise(run), window)
         yield "Resume anyway", OtherClassDialog(summarise(run), "neon", window)
+        yield "Resume", ChangesDialog("my run", end, replace(end.tunables, tau=0.5), window)
         yield "Train", RepeatDialog(run, [change], "my run", window)
         yield "Train", BranchDialog(agent, read_header(agent), window)
         yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)

@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtCore import QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from studio.session.controller import RunController, SessionState
 from studio.theme.theme import Theme, load_theme
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS, PanelContext, PanelSpec
+from td3core.config import make_settings
+from tests.studio.fake_runs import open_record
 
 
 class Health(QWidget):
@@ -55,6 +58,7 @@ def build(
             tmp_path / "runs", settings, load_theme("light"), panels=(*PANELS, *further)
         )
         built.append(window)
+        window.resize(1280, 1000)
         window.show()
         QApplication.processEvents()
         return window
@@ -190,6 +194,79 @@ def test_a_panel_chosen_from_the_menu_comes_before_its_neighbours(qtbot, window)
     window.docks.dock("sweeps").toggleViewAction().trigger()
     qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
     assert not window.docks.is_seen("many")
+
+
+def dock_of(window: MainWindow, name: str) -> QDockWidget:
+    return window.docks.dock(name)
+
+
+@pytest.mark.parametrize("name", ["runs", "many", "sweeps"])
+def test_a_panel_that_would_squeeze_the_plots_is_a_tab_on_the_right(
+    qtbot, window, find, name: str
+) -> None:
+    open_record(window, config=make_settings({"env": "Pendulum-v1"})[0])
+    window.docks.open(name)
+    qtbot.waitUntil(lambda: window.docks.is_seen(name))
+    assert dock_of(window, "replay") in window.tabifiedDockWidgets(dock_of(window, name))
+    assert window.plots.card("plot_return").plot.height() >= 200
+    if name == "runs":
+        assert find("runs_search").width() >= 160
+    window.docks.close(name)
+    window.resize(1280, 1000)
+    qtbot.waitUntil(lambda: window.centralWidget().height() > 900)
+    window.docks.open(name)
+    qtbot.waitUntil(lambda: window.docks.is_seen(name))
+    area = window.dockWidgetArea(dock_of(window, name))
+    assert area is Qt.DockWidgetArea.BottomDockWidgetArea
+    assert window.docks.is_seen("replay")
+
+
+@pytest.fixture
+def font_scale(qapp: QApplication) -> Iterator[Callable[[float], None]]:
+    before = qapp.font()
+
+    def scale(by: float) -> None:
+        font = QFont(before)
+        font.setPointSizeF(before.pointSizeF() * by)
+        qapp.setFont(font)
+
+    yield scale
+    qapp.setFont(before)
+
+
+@pytest.mark.parametrize("scale", [1.25, 1.5, 2.0])
+def test_everything_can_be_reached_with_large_fonts(qtbot, font_scale, build, scale: float) -> None:
+    font_scale(scale)
+    window = build()
+    window.resize(1280, 800)
+    for name in ("runs", "many", "sweeps", "instruments", "log", "setup", "live", "replay"):
+        window.docks.open(name)
+        qtbot.waitUntil(lambda name=name: window.docks.is_seen(name))
+        QApplication.processEvents()
+        needed = window.minimumSizeHint()
+        assert (needed.width() <= 1280, needed.height() <= 800) == (True, True), name
+        assert window.size() == QSize(1280, 800)
+    bottom = window.status.mapTo(window, window.status.rect().bottomRight())
+    assert window.rect().contains(bottom)
+    share = window.findChild(QWidget, "replay_share_button")
+    assert share.isVisible()
+    assert window.rect().contains(share.mapTo(window, share.rect().bottomRight()))
+
+
+def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -> None:
+    window = build()
+    needed = window.minimumSizeHint().width()
+    places = {name: window.dockWidgetArea(dock_of(window, name)) for name in ("live", "replay")}
+    window.resize(needed - 100, 800)
+    qtbot.waitUntil(lambda: window.docks.fold.folded)
+    assert window.width() == needed - 100
+    assert dock_of(window, "live") in window.tabifiedDockWidgets(dock_of(window, "replay"))
+    window.docks.close("live")
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: not window.docks.fold.folded)
+    assert {n: window.dockWidgetArea(dock_of(window, n)) for n in places} == places
+    assert dock_of(window, "live").isHidden()
+    assert not window.tabifiedDockWidgets(dock_of(window, "replay"))
 
 
 def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, window) -> None:

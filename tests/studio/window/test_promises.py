@@ -257,7 +257,10 @@ def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None
     axis = window.plots.card("plot_return").plot.getAxis("left")
     assert axis.labelText == "return per episode"
     window.docks.open("runs")
+    # Where it takes height from the plots; by itself it goes beside them.
+    window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, window.docks.dock("runs"))
     window.resize(1024, 700)
+    window.resizeDocks([window.docks.dock("runs")], [290], Qt.Orientation.Vertical)
     qtbot.waitUntil(lambda: axis.labelText.endswith("…"), timeout=5_000)
     assert axis.label.boundingRect().width() <= axis.height() + 12
     # A small plot has no names, whatever its size.

@@ -68,6 +68,9 @@ class Actor:
     def resume(self) -> None:
         self.asked.append("resume")
 
+    def save(self) -> None:
+        self.asked.append("save")
+
     def stop(self) -> None:
         self.asked.append("stop")
         self.report(ended(self.config, "user"))

@@ -248,3 +248,19 @@ def test_a_request_in_the_folder_of_the_group_reaches_its_process(make_group, co
     assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"]]
     assert [status.state for status in statuses] == [SeedState.STOPPED] * 2
     assert not list((group.path / "requests").iterdir())
+
+
+def test_saving_reaches_runs_that_train_and_those_that_wait_still_start(
+    make_group, conduct
+) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        if actor.seed == 1:
+            actor.report(ended(actor.config))
+
+    group = make_group((0, 1))
+    save, stop = Command(verb="save"), Command(verb="stop", seed=0)
+    at = {(0, SeedState.STARTING): save, (0, SeedState.TRAINING): stop}
+    stage, statuses = conduct(group, act, at, jobs=1)
+    assert stage.actors[0].asked == ["save", "stop"]
+    assert [s.state for s in statuses] == [SeedState.STOPPED, SeedState.FINISHED]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.cli import app
+from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.runs import lock
 from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory, training_columns
@@ -26,6 +27,7 @@ from td3core.runs.metadata import (
     write_label,
 )
 from td3core.runs.tables import read_last_row, read_numbers
+from td3core.training.launch import train
 from tests.td3core.helpers import tiny, write_checkpoint
 
 
@@ -324,3 +326,51 @@ def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Pat
     table.flush()
     found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))
     assert found.tolist() == [[100.0, -5.0, 1.5]]
+
+
+@pytest.mark.parametrize("stopped", ["user", "finished"])
+def test_a_run_that_ends_while_it_is_read_is_not_taken_for_interrupted(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, stopped: str
+) -> None:
+    run = create(runs_dir)
+    mine = RunLock(run.path)
+    mine.acquire()
+
+    def end(_: Path) -> None:
+        run.write_ending(ended(run, stopped))
+        mine.release()
+
+    monkeypatch.setattr(lock, "holder", end)
+    found = summarise(run)
+    assert found.state == {"user": "stopped"}.get(stopped, stopped)
+    assert found.env_steps == 50
+
+
+def test_a_run_that_is_resumed_while_it_is_read_is_not_taken_for_interrupted(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create(runs_dir)
+    run.write_ending(ended(run, "user"))
+    mine = RunLock(run.path)
+    monkeypatch.setattr(lock, "holder", lambda _: mine.acquire())
+    assert summarise(run).state is RunStatus.STOPPED
+    mine.release()
+
+
+def test_a_run_is_locked_before_it_can_be_listed(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+    describe = RunDirectory._describe
+
+    def look(run: RunDirectory, description: dict[str, Any]) -> None:
+        held.append(lock.left_behind(run.path))
+        describe(run, description)
+
+    monkeypatch.setattr(RunDirectory, "_describe", look)
+    control = Control()
+    control.stop()
+    outcome = train(*tiny("Pendulum-v1"), control, lambda _: None, runs_dir)
+    assert isinstance(outcome, Ended)
+    assert held
+    assert all(held)

@@ -106,7 +106,10 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     start(qtbot, window, find, groups)
     assert window.comparison.isVisible()
     assert not window.plots.isVisible()
-    assert find("compare_heading").text() == "Comparing 6 runs in 2 groups"
+    assert (
+        window.comparison.findChild(QWidget, "compare_heading").text()
+        == "Comparing 6 runs in 2 groups"
+    )
     assert "fewer than 5 runs" in find("compare_notes").text()
     tree = find("compare_table")
     assert [tree.headerItem().text(at) for at in range(5)] == [
@@ -224,7 +227,7 @@ def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, r
     for plot in ("compare_return", "compare_q", "compare_critic_loss", "compare_actor_loss"):
         ((x, _),) = lines(window, plot)
         assert len(x) > 3, plot
-    click(qtbot, find("compare_close_button"))
+    click(qtbot, window.comparison.findChild(QWidget, "compare_close_button"))
     assert window.plots.isVisible()
     assert window.comparison.session.shown is None
 
@@ -334,7 +337,7 @@ def test_the_window_reads_no_run_in_its_own_thread(
     click(qtbot, find("runs_compare_button"))
     settle(qtbot, window)
     pick(qtbot, window, find, "compare_x_combo", "Episodes")
-    click(qtbot, find("compare_close_button"))
+    click(qtbot, window.comparison.findChild(QWidget, "compare_close_button"))
     assert guard.found == []
 
 

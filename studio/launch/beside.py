@@ -1,0 +1,52 @@
+"""Runs in processes of their own that train beside what the window shows."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from td3core.errors import Message
+from td3core.experiments.jobs import Job
+from td3core.experiments.run_process import RunProcess
+from td3core.protocol.events import Failed, Started
+
+
+class RunsBeside(QObject):
+    """Starts runs and leaves them to themselves; they are followed like those of other windows."""
+
+    started = Signal(object)
+    """The folder of a run that trains now."""
+    refused = Signal(str)
+    _reported = Signal(int, object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._starting: dict[int, RunProcess] = {}
+        self._count = 0
+        # From the thread that reads from the process.
+        self._reported.connect(self._on_event)
+
+    def start(self, job: Job) -> None:
+        """Train a run that outlives the window."""
+        self._count += 1
+        try:
+            process = RunProcess(job, partial(self._reported.emit, self._count))
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
+        else:
+            self._starting[self._count] = process
+
+    def leave(self) -> None:
+        """Leave those that are starting to themselves, too: the window is about to close."""
+        for process in self._starting.values():
+            process.detach()
+        self._starting.clear()
+
+    @Slot(int, object)
+    def _on_event(self, number: int, event: object) -> None:
+        if isinstance(event, Failed) and number in self._starting:
+            del self._starting[number]
+            self.refused.emit(str(event.message))
+        elif isinstance(event, Started) and number in self._starting:
+            self._starting.pop(number).detach()
+            self.started.emit(event.run)

@@ -1,0 +1,50 @@
+"""The agents of runs that belong together: parents, branches, and the other seeds of a group."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from studio.session.history import lineage
+from studio.tasks.background_task import Stopped
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import list_runs
+from td3core.runs.metadata import title_of
+from td3core.system.regular_files import exists
+
+
+class Related(NamedTuple):
+    """A run, what it is to the run on show, and its best and last agent, as far as it has them."""
+
+    title: str
+    agents: tuple[Path, ...]
+
+
+def related_runs(path: Path, stopped: Stopped) -> list[Related]:
+    """Return the runs that belong to a run, its parents first.
+
+    Raises:
+        RequestError: it is no run.
+    """
+    run = RunDirectory.open(path)
+    parents = [ancestor for ancestor, _ in reversed(lineage(run))]
+    found = [_related("Parent", parent) for parent in parents]
+    known = {run.path, *(parent.path for parent in parents)}
+    for role, other in _relatives(run):
+        if stopped():
+            break
+        if other.path not in known:
+            found.append(_related(role, other))
+    return [each for each in found if each.agents]
+
+
+def _relatives(run: RunDirectory) -> Iterator[tuple[str, RunDirectory]]:
+    for other in list_runs(run.path.parent):
+        if other.parent is not None and other.parent.run == run.path.name:
+            yield "Branch", other
+        elif run.group and other.group == run.group:
+            yield f"Seed {other.config.seed} of the group", other
+
+
+def _related(role: str, run: RunDirectory) -> Related:
+    agents = tuple(path for path in (run.best, run.last) if exists(path))
+    return Related(f"{role}: {title_of(run.path)}", agents)

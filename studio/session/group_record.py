@@ -1,0 +1,67 @@
+"""Where a group stands as a whole: its state, progress and speed, from those of its runs."""
+
+from dataclasses import dataclass, field
+
+from studio.formatting import format_count, format_duration, format_share
+from studio.session.controller import SessionState
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+
+
+@dataclass(slots=True, eq=False)
+class GroupRecord:
+    """One group that this window has started or followed."""
+
+    group: Group
+    statuses: dict[int, SeedStatus] = field(init=False)
+    """By seed, in the order of the group."""
+    stopping: bool = False
+    """True once all its runs were asked to stop."""
+
+    def __post_init__(self) -> None:
+        steps = self.group.config.steps
+        self.statuses = {seed: SeedStatus(seed=seed, steps=steps) for seed in self.group.seeds}
+
+    def take(self, status: SeedStatus) -> None:
+        """Take the new status of one run."""
+        if status.seed in self.statuses:
+            self.statuses[status.seed] = status
+
+    @property
+    def state(self) -> SessionState:
+        """What can be asked of it, as long as it trains."""
+        states = {status.state for status in self.statuses.values()}
+        if self.stopping:
+            return SessionState.STOPPING
+        if SeedState.TRAINING in states:
+            return SessionState.RUNNING
+        if SeedState.STARTING in states:
+            return SessionState.STARTING
+        if states & {SeedState.PAUSED, SeedState.HELD}:
+            return SessionState.PAUSED
+        return SessionState.STOPPING if SeedState.SAVING in states else SessionState.STARTING
+
+    @property
+    def share(self) -> float:
+        """How much of all its steps is done, from 0 to 1."""
+        done = sum(min(s.env_steps, s.steps) for s in self.statuses.values())
+        return min(done / max(self._steps, 1), 1.0)
+
+    @property
+    def _steps(self) -> int:
+        return sum(status.steps for status in self.statuses.values())
+
+    def in_words(self) -> str:
+        """Return how it stands, in one line."""
+        statuses = self.statuses.values()
+        over = sum(status.state is SeedState.FINISHED for status in statuses)
+        parts = [
+            f"group {self.group.name}",
+            format_share(self.share),
+            f"{over} of {len(statuses)} runs finished",
+        ]
+        speed = sum(s.steps_per_s for s in statuses if s.state is SeedState.TRAINING)
+        if self.state is SessionState.RUNNING and speed:
+            parts.append(f"{format_count(speed)} steps/s")
+            parts.append(f"{format_duration((1 - self.share) * self._steps / speed)} left")
+        return "  ·  ".join(parts)

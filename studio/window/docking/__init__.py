@@ -1,0 +1,1 @@
+"""Where panels go in a window that is short of room."""

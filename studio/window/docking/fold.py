@@ -1,0 +1,92 @@
+"""Folds the panels of both sides into one row of tabs while the window is too narrow for them."""
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+_SMALLEST = (560, 420)
+"""The window can be made so small, whatever its panels need: they fold."""
+_SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+
+
+class Fold(QObject):
+    """Watches the width of a window. Large fonts need folding in windows that are wide enough."""
+
+    changed = Signal()
+
+    def __init__(self, window: QMainWindow, version: int) -> None:
+        super().__init__(window)
+        self._window, self._version = window, version
+        self._unfolded: QByteArray | None = None
+        """The layout to return to; None while nothing is folded."""
+        self._needed = 0
+        """The width from which nothing has to be folded."""
+        self._held = False
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._look)
+        # Otherwise the window could not become too narrow, only larger than its screen.
+        window.setMinimumSize(*_SMALLEST)
+        window.installEventFilter(self)
+
+    @property
+    def folded(self) -> bool:
+        """True while the panels of both sides share one place."""
+        return self._unfolded is not None
+
+    def layout(self) -> QByteArray:
+        """Return the layout without folding, to be stored."""
+        return self._unfolded or self._window.saveState(self._version)
+
+    def hold(self, held: bool) -> None:
+        """Leave the panels as they are while one of them takes most of the window."""
+        self._held = held
+        self._soon.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Look again when the window, or what its panels need, has changed."""
+        kinds = QEvent.Type
+        if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
+            self._soon.start()
+        elif event.type() in (kinds.FontChange, kinds.StyleChange):
+            self._needed = 0
+            self._soon.start()
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def _look(self) -> None:
+        if self._held or not self._window.isVisible():
+            return
+        width = self._window.width()
+        if self._unfolded is None:
+            needed = self._window.minimumSizeHint().width()
+            if needed > width:
+                self._needed = needed
+                self._fold()
+        elif width >= self._needed:
+            self._unfold()
+
+    def _fold(self) -> None:
+        docks = [d for d in self._window.findChildren(QDockWidget) if self._at_a_side(d)]
+        if len(docks) < 2:
+            return
+        self._unfolded = self._window.saveState(self._version)
+        first, *others = docks
+        for dock in others:
+            hidden = dock.isHidden()
+            self._window.tabifyDockWidget(first, dock)
+            dock.setHidden(hidden)
+        first.raise_()
+        self.changed.emit()
+
+    def _at_a_side(self, dock: QDockWidget) -> bool:
+        return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
+
+    def _unfold(self) -> None:
+        layout, self._unfolded = self._unfolded, None
+        assert layout is not None
+        hidden = {dock: dock.isHidden() for dock in self._window.findChildren(QDockWidget)}
+        self._window.restoreState(layout, self._version)
+        # Panels that were opened or closed meanwhile stay so.
+        for dock, was_hidden in hidden.items():
+            dock.setHidden(was_hidden)
+        self.changed.emit()

@@ -1,0 +1,105 @@
+"""From panel to panel by keys, and the page of the manual about the one that has the focus."""
+
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from studio.window.docks import Docks
+
+
+class PanelKeys(QObject):
+    """Knows the parts of a window in the order of sight: left, middle, right, bottom."""
+
+    def __init__(
+        self, window: QMainWindow, docks: Docks, comparison: QWidget, banner: QWidget
+    ) -> None:
+        """Also close ``banner`` with Escape; the middle holds plots, or a ``comparison``."""
+        super().__init__(window)
+        self._window, self._docks = window, docks
+        self._comparison, self._banner = comparison, banner
+        window.installEventFilter(self)
+        self._sort_tabs()
+
+    def _sort_tabs(self) -> None:
+        """Let Tab come to the panels on the left before the plots."""
+        centre, left = self._window.centralWidget(), self._docks.dock("live")
+        chain, each = list[QWidget](), self._window.nextInFocusChain()
+        while each is not None and each is not self._window:
+            chain.append(each)
+            each = each.nextInFocusChain()
+        stops = [each for each in chain if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        before = [each for each in stops if left.isAncestorOf(each)][-1:]
+        after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]
+        for first, second in pairwise([*before, *after]):
+            QWidget.setTabOrder(first, second)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Close the message with Escape where nothing else takes that key."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.key() == Qt.Key.Key_Escape
+            and self._banner.isVisible()
+        ):
+            self._banner.hide()
+            return True
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def go_on(self) -> None:
+        """Give the next panel the keyboard focus."""
+        self._go(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        """Give the previous panel the keyboard focus."""
+        self._go(-1)
+
+    def page(self) -> tuple[str, ...]:
+        """Return the page about what has the focus, and the place there; empty without one."""
+        part = self._focused()
+        if part is not None and part is self._window.centralWidget():
+            return (
+                ("compare.md",) if self._comparison.isVisible() else ("getting-started.md", "plots")
+            )
+        page = self._docks.page_of(part) if part is not None else ""
+        return (f"{page}.md",) if page else ()
+
+    def _parts(self) -> list[QWidget]:
+        centre = self._window.centralWidget()
+        found = [*self._docks.seen(), *([centre] if centre and centre.isVisible() else [])]
+        return sorted(found, key=self._place)
+
+    def _place(self, part: QWidget) -> tuple[bool, int, int]:
+        corner = part.mapTo(self._window, part.rect().topLeft())
+        return self._docks.is_at_bottom(part), corner.x(), corner.y()
+
+    def _focused(self) -> QWidget | None:
+        focus = self._window.focusWidget()
+        holders = (part for part in self._parts() if focus is not None)
+        return next((p for p in holders if p is focus or p.isAncestorOf(focus)), None)
+
+    def _go(self, by: int) -> None:
+        parts, focused = self._parts(), self._focused()
+        if focused is not None:
+            at = parts.index(focused)
+            parts = parts[at + 1 :] + parts[:at]
+        for part in parts[::by]:
+            first = _first_stop(part)
+            if first is not None:
+                reason = Qt.FocusReason
+                first.setFocus(reason.TabFocusReason if by > 0 else reason.BacktabFocusReason)
+                return
+
+
+def _first_stop(part: QWidget) -> QWidget | None:
+    """Return the first widget of a part that Tab stops at."""
+    each: QWidget | None = part.nextInFocusChain()
+    while each is not None and each is not part:
+        stops = each.focusPolicy() & Qt.FocusPolicy.TabFocus
+        if part.isAncestorOf(each) and stops and each.isVisible() and each.isEnabled():
+            return each
+        each = each.nextInFocusChain()
+    return None
