@@ -31,6 +31,7 @@ def td3_studio(root: Path, *words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @two_classes
 def test_commands_train_resume_and_evaluate_in_the_class_of_the_run(
     root: Path, runs_dir: Path
