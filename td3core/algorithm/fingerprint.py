@@ -38,7 +38,7 @@ _LABELS = {
     "system": "the operating system",
     "processor": "the processor",
     "threads": "the number of threads",
-    "kernels": "the kernels",
+    "kernels": "the BLAS kernel",
 }
 
 
