@@ -77,7 +77,7 @@ def updates(rounds: int, earlier: str) -> dict[str, Any]:
         "64x64, batch 100: torch": (parts.our_updates, False, True),
     }
     if earlier:
-        measures["before"] = (before, earlier, "our_updates")
+        measures["before"] = (before, earlier, "our_updates", True)
     found = medians(rounds, *measures.values())
     rates = {name: each["per_s"] for name, each in zip(measures, found, strict=True)}
     ours = rates["compiled"]
