@@ -6,10 +6,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 
+from td3core.cli.numerics import PROGRAM
 from td3core.system.child_process import python_command
 
 _END_MS = 2_000
-_MAIN = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
 
 
 class CliProcess(QObject):
@@ -48,7 +48,7 @@ class CliProcess(QObject):
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
         # Not -m: that looks for the program in the current folder first.
-        program, *arguments = python_command(_MAIN, words)
+        program, *arguments = python_command(PROGRAM, words)
         process.setProgram(program)
         process.setArguments(arguments)
         process.readyReadStandardError.connect(self._on_progress)

@@ -8,6 +8,7 @@ from td3core.system.child_process import python_command
 from td3core.system.numerics import environment_of, needs_other_process
 
 PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
+"""What a new interpreter executes to run one command; its words are the arguments."""
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818
