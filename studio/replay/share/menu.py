@@ -1,10 +1,14 @@
-"""The button "Share" of the replay pane, and what its menu starts."""
+"""The button "Share" of the replay pane, and what its menu starts.
+
+The dialogs are loaded when they are opened: a window is there sooner without them.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QImage, QKeySequence
@@ -13,11 +17,6 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Frame
-from studio.replay.share.evaluate_dialog import EvaluateDialog
-from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
-from studio.replay.share.picture_dialog import PictureDialog
-from studio.replay.share.still import Still
 from studio.replay.share.task_dialog import TaskDialog
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
@@ -26,6 +25,9 @@ from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.trust_store import handed_on
 from td3core.runs.directory import RunDirectory, run_of
+
+if TYPE_CHECKING:
+    from studio.replay.share.picture_dialog import PictureDialog
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
@@ -134,6 +136,8 @@ class ShareTasks(QObject):
     @Slot()
     def film(self) -> None:
         """Film the agent on show, or those that are compared."""
+        from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
+
         agent = self.agent()
         if agent is None:
             return
@@ -149,6 +153,8 @@ class ShareTasks(QObject):
     @Slot()
     def growth(self) -> None:
         """Film all checkpoints of the run of the agent on show."""
+        from studio.replay.share.film_dialogs import GrowthFilmDialog
+
         agent = self.agent()
         run = run_of(agent) if agent is not None else None
         if run is not None:
@@ -157,6 +163,7 @@ class ShareTasks(QObject):
     @Slot(Path)
     def film_run(self, run: Path) -> None:
         """Film all checkpoints of a run that is not on show."""
+        from studio.replay.share.film_dialogs import GrowthFilmDialog
 
         def open_dialog(_: Consent) -> None:
             self._open(GrowthFilmDialog(run, self._player.seed, self._window()))
@@ -169,6 +176,8 @@ class ShareTasks(QObject):
     @Slot()
     def evaluate(self) -> None:
         """Measure the agent on show."""
+        from studio.replay.share.evaluate_dialog import EvaluateDialog
+
         agent = self.agent()
         if agent is not None:
             self._open(EvaluateDialog(agent, self._player.seed, self._window()))
@@ -176,6 +185,8 @@ class ShareTasks(QObject):
     @Slot()
     def export(self) -> None:
         """Write the agent on show in another format."""
+        from studio.replay.share.export_dialog import ExportDialog
+
         agent = self.agent()
         if agent is not None:
             self._open(ExportDialog(agent, self._window()))
@@ -195,6 +206,9 @@ class ShareTasks(QObject):
 
     @Slot(object, object)
     def _on_captured(self, image: QImage, frame: Frame) -> None:
+        from studio.replay.share.picture_dialog import PictureDialog
+        from studio.replay.share.still import Still
+
         # Answered later: by then another one may have been asked for.
         waited, self._waits_for_picture = self._waits_for_picture, False
         names = self.names()
@@ -211,7 +225,7 @@ class ShareTasks(QObject):
         name = f"{agent.stem if agent else 'picture'}.png"
         self._open(PictureDialog(still, name, self._window()))
 
-    def _open(self, dialog: TaskDialog | PictureDialog) -> None:
+    def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
         if isinstance(dialog, TaskDialog):
             allowed = handed_on(self._consent.given)
             dialog.job.variables = {**self._player.variables, **allowed}
