@@ -1,6 +1,7 @@
 """What may know what: rooms only those below, the core no window, the window no torch."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -89,37 +90,32 @@ def test_no_file_of_a_package_imports_across_the_border(root: Path, package: str
     assert {path: names for path, names in crossing.items() if names} == {}
 
 
-def test_importing_the_window_loads_no_torch(root: Path) -> None:
-    code = (
-        "import sys, studio.__main__, studio.app, studio.window.main_window;"
-        "print('torch' in sys.modules, 'td3core.config' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "True"], done.stderr
-
-
-def test_the_window_starts_without_reading_the_sources_of_its_modules(
+def test_the_window_starts_without_torch_optuna_the_manual_or_the_sources_of_its_modules(
     root: Path, tmp_path: Path
 ) -> None:
     # PySide's import hook reads by way of linecache, which keeps all of it.
     code = (
-        "import linecache, sys; from PySide6.QtWidgets import QApplication;"
+        "import json, linecache, sys; from PySide6.QtWidgets import QApplication;"
         "QApplication.exec = lambda *_: QApplication.closeAllWindows() or 0;"
         "from studio.__main__ import main; status = main(['--runs-dir', sys.argv[1]]);"
-        "print(status, 'studio.app' in sys.modules, len(linecache.cache))"
+        "print(json.dumps([status, len(linecache.cache), list(sys.modules)]))"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    status, started, read = done.stdout.split()
-    assert (status, started) == ("0", "True"), done.stderr
-    assert int(read) < 50, "source files were read"
+    assert done.returncode == 0, done.stderr
+    status, read, loaded = json.loads(done.stdout)
+    assert status == 0
+    assert {"studio.app", "studio.window.main_window", "td3core.config"} <= set(loaded)
+    assert {"torch", "optuna", "sqlalchemy", "ray"}.isdisjoint(loaded)
+    assert [name for name in loaded if ".help_" in name] == []
+    assert read < 50, "source files were read"
 
 
-def test_importing_the_core_loads_no_window(root: Path) -> None:
+def test_importing_the_core_loads_neither_the_window_nor_optuna(root: Path) -> None:
     code = (
         "import sys, td3core.training.launch, td3core.cli.app, td3core.cli.doctor;"
         "print(sorted({name.split('.')[0] for name in sys.modules}"
-        " & {'PySide6', 'pyqtgraph', 'studio', 'qtawesome'}))"
+        " & {'PySide6', 'pyqtgraph', 'studio', 'qtawesome', 'optuna', 'sqlalchemy', 'ray'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr

@@ -9,7 +9,6 @@ import hashlib
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import Message
 from td3core.inference.normaliser import Normaliser
 from td3core.system import numerics, processor
+from td3core.system.packages import version_of
 
 _PROBE, _PROBE_BATCH = "probe", "probe_batch"
 _ROWS = 1024
@@ -159,8 +159,8 @@ def versions_of(packages: list[str]) -> dict[str, str]:
     found = {}
     for package in packages:
         try:
-            found[package.lower()] = version(package)
-        except PackageNotFoundError:
+            found[package.lower()] = version_of(package)
+        except ModuleNotFoundError:
             # The name of a module that belongs to a package of another name.
             continue
     return found

@@ -15,6 +15,7 @@ from td3core.config.algorithm import algorithm_of
 from td3core.system import processor
 from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder
+from td3core.system.packages import version_of
 
 _PACKAGES = (
     *("td3-studio", "torch", "gymnasium", "numpy", "scipy", "numba", "llvmlite"),
@@ -34,14 +35,11 @@ def default_runs_dir() -> Path:
 
 def versions() -> dict[str, str]:
     """Return the versions of everything that a result depends on."""
-    # It brings the parser of e-mails along, which the start of the window need not wait for.
-    from importlib.metadata import PackageNotFoundError, version
-
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
-        except PackageNotFoundError:
+            found[package] = version_of(package)
+        except ModuleNotFoundError:
             continue
     return found
 

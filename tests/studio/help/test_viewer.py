@@ -1,9 +1,6 @@
 """The manual in its own window: opening it, every page, links, search."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
@@ -100,12 +97,6 @@ def test_the_manual_stays_where_it_was_left_until_the_window_closes(window: Main
     assert shown(viewer) == "runs.md"
     window.close()
     assert not viewer.isVisible()
-
-
-def test_the_window_opens_without_loading_the_manual(root: Path) -> None:
-    code = "import sys, studio.app; print([name for name in sys.modules if '.help_' in name])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 # Pages -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from studio.session.controller import RunController, SessionState
-from studio.theme.theme import Theme, load_theme
+from studio.theme.theme import Theme, load_theme, take_off_theme
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS, PanelContext, PanelSpec
 from td3core.config import make_settings
@@ -54,6 +54,7 @@ def build(
     built = []
 
     def make(*further: PanelSpec) -> MainWindow:
+        take_off_theme(qapp)
         window = MainWindow(
             tmp_path / "runs", settings, load_theme("light"), panels=(*PANELS, *further)
         )

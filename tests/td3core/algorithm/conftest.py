@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from td3core.algorithm.fused import kernel_cache
 from tests.td3core.helpers import ENGINES, engine
@@ -19,6 +20,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run these files with torch and with the compiled update."""
     if metafunc.definition.path.name in _BOTH:
         metafunc.parametrize("_engine", list(ENGINES), indirect=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """As for networks of these sizes; two threads would spend their time waiting for each other."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -154,9 +154,16 @@ def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
     [
         ("Raises", "raised ValueError at step 12 (step 4 of episode 2): the joint broke"),
         ("Leaves", "raised SystemExit at step 12 (step 4 of episode 2): it called sys.exit()"),
-        ("SaysNan", "an observation that is not finite at step 12 (step 4 of episode 2)"),
         ("PaysNan", "a reward of nan at step 12 (step 4 of episode 2)"),
-        ("Grows", "an observation of size 3 instead of 2 at step 12"),
+        # Found at the same place as the one above.
+        pytest.param(
+            "SaysNan",
+            "an observation that is not finite at step 12 (step 4 of episode 2)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "Grows", "an observation of size 3 instead of 2 at step 12", marks=pytest.mark.slow
+        ),
         ("NoGround", "raised RuntimeError at step 0 (step 0 of episode 2): no ground"),
     ],
 )

@@ -23,7 +23,7 @@ from td3core.protocol.events import (
 )
 from td3core.runs.directory import RunDirectory
 from td3core.training.launch import train
-from tests.support.scripted import Script
+from tests.support.scripted import Script, registered
 from tests.td3core.helpers import Told, finish, run, same, tensors, tiny
 
 WAIT_S = 20
@@ -85,11 +85,18 @@ def test_a_live_change_reaches_the_very_next_update_and_none_before(
     assert tuned.tunables.critic_lr == 0.01
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """The run in which nothing is changed, once for all that are compared with it."""
+    with registered() as register:
+        return tuned_run(tmp_path_factory.mktemp("untouched") / "runs", register, 30)[0]
+
+
 @pytest.mark.parametrize("name", dict(specs(Tunables)))
 def test_every_live_setting_changes_the_run_from_the_step_it_is_changed_on(
-    runs_dir: Path, scripted: Any, name: str
+    runs_dir: Path, scripted: Any, untouched: Ended, name: str
 ) -> None:
-    plain, _ = tuned_run(runs_dir, scripted, 30)
+    plain = untouched
     changed, told = tuned_run(runs_dir, scripted, 30, **{name: OTHER[name]})
     assert same(weights(plain, 30), weights(changed, 30))
     assert not same(weights(plain, 40), weights(changed, 40))

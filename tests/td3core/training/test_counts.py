@@ -151,14 +151,14 @@ def test_correlated_noise_keeps_its_spread_and_begins_anew_with_each_episode(
 ) -> None:
     still = {"updates_per_step": 0, "learning_starts": 0, "steps": 3000}
 
-    def noise(**values: Any) -> Any:
-        unmoved: dict[str, Any] = {"echo": 1e-4, "first_obs": np.zeros_like}
-        quiet, loud = (Script([(10, "truncated")], **unmoved) for _ in range(2))
-        finish(runs_dir, scripted(quiet), **still, exploration_noise=0.0)
-        finish(runs_dir, scripted(loud), **still, exploration_noise=0.05, **values)
-        return np.reshape(np.ravel(loud.actions) - np.ravel(quiet.actions), (-1, 10)) / 2.0
+    def actions(**values: Any) -> Any:
+        script = Script([(10, "truncated")], echo=1e-4, first_obs=np.zeros_like)
+        finish(runs_dir, scripted(script), **still, **values)
+        return np.reshape(script.actions, (-1, 10))
 
-    white, found = noise(), noise(noise_correlation=0.8)
+    quiet, loud = actions(exploration_noise=0.0), {"exploration_noise": 0.05}
+    white = (actions(**loud) - quiet) / 2.0
+    found = (actions(**loud, noise_correlation=0.8) - quiet) / 2.0
     # The same draws, so that the first of each episode is the same; the others follow from these.
     expected = white.copy()
     for step in range(1, 10):

@@ -70,12 +70,18 @@ def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
     assert settings_of(other)[0] != settings_of(first)[0]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a sweep comes to that nothing has killed."""
+    folder = tmp_path_factory.mktemp("whole") / "runs"
+    return conduct(folder, ScriptedExecutor(rising), more="pruning = 'median'")[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kill_at", [2, 6, 7, 13])
 def test_a_sweep_that_was_killed_continues_as_if_nothing_had_happened(
-    runs_dir: Path, kill_at: int
+    runs_dir: Path, whole: Any, kill_at: int
 ) -> None:
-    whole, _ = conduct(runs_dir / "whole", ScriptedExecutor(rising), more="pruning = 'median'")
     killed = ScriptedExecutor(rising, kill_at=kill_at)
     with pytest.raises(Killed):
         conduct(runs_dir, killed, more="pruning = 'median'")

@@ -142,12 +142,3 @@ def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
         assert curve(runs_dir / name) == curve(whole / name)
     events = [entry["event"] for entry in RunDirectory.open(first).journal() if "event" in entry]
     assert events.count("resume") >= 2
-
-
-def test_neither_the_commands_nor_the_window_load_optuna_at_their_start(root: Path) -> None:
-    code = (
-        "import sys, td3core.cli.app, studio.window.main_window;"
-        "print(sorted({'optuna', 'sqlalchemy', 'ray'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
