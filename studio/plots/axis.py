@@ -110,7 +110,9 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
 
     def _moved_inside(self, labels: Sequence[_Label]) -> list[_Label]:
         """Move labels at the ends inside; leave out their neighbours if they touched them."""
-        area, moved, others = self.mapRectFromParent(self.geometry()), [], []
+        area = self.mapRectFromParent(self.geometry())
+        moved: list[_Label] = []
+        others: list[_Label] = []
         for rect, flags, text in labels:
             place = _moved_into(rect, area)
             (others if place == rect else moved).append((place, flags, text))

@@ -269,7 +269,7 @@ class RunActions(QObject):
         """Copy the command for what comes next: follow a run, resume it, or measure its agent."""
         row = self._chosen_one()
         if row is not None:
-            verbs = {RunStatus.RUNNING: "follow", RunStatus.FINISHED: "eval"}
+            verbs: dict[str, str] = {RunStatus.RUNNING: "follow", RunStatus.FINISHED: "eval"}
             copy(command(verbs.get(self._model.state(row.path), "resume"), row.path))
 
     # Writing ------------------------------------------------------------------------------------

@@ -20,7 +20,11 @@ from tests.studio.run_browser.runs_list import action, choose, read_again
 @given(st.text(st.characters(exclude_characters="\0/"), min_size=1))
 def test_a_copied_command_names_the_path_whatever_is_in_it(name: str) -> None:
     path = Path("/runs") / name
-    assert shlex.split(command("resume", path, windows=False)) == ["td3-studio", "resume", str(path)]
+    assert shlex.split(command("resume", path, windows=False)) == [
+        "td3-studio",
+        "resume",
+        str(path),
+    ]
 
 
 def test_a_copied_command_is_quoted_as_windows_does() -> None:
