@@ -10,6 +10,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.envs.catalogue import find_known
+from td3core.evaluation.bundled import bundled_evaluation
 from td3core.evaluation.evaluate import evaluate
 from tests.support.playing import played_with
 
@@ -37,6 +38,9 @@ def test_an_agent_is_small_and_its_record_is_complete(name: str) -> None:
     assert record["command"].startswith(f"td3-studio train {name}")
     assert len(record["evaluation"]["returns"]) == 100
     assert np.mean(record["evaluation"]["returns"]) == pytest.approx(record["evaluation"]["mean"])
+    judged = bundled_evaluation(file)
+    assert judged is not None
+    assert (judged.mean, judged.seed) == (pytest.approx(record["evaluation"]["mean"]), 1000)
     if record.get("checkpoint") == "best":
         step, _ = max(record["curve"], key=lambda row: row[1])
         assert step == record["env_steps"]

@@ -68,15 +68,15 @@ class LivePanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 14, 8)
         layout.setSpacing(7)
-        layout.addLayout(self._make_undo_row())
-        layout.addWidget(self._choice)
+        layout.addWidget(self._make_undo_row())
         for row in self._rows.values():
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
             layout.addWidget(row)
         layout.addStretch(1)
 
-    def _make_undo_row(self) -> QHBoxLayout:
+    def _make_undo_row(self) -> QWidget:
+        """Return a row of one height, whatever it offers: the sliders below stay where they are."""
         self._last_change = QLabel()
         self._last_change.setObjectName("last_change")
         self._last_change.setProperty("role", "muted")
@@ -91,12 +91,18 @@ class LivePanel(QWidget):
         self._redo.setAccessibleName("Redo the last live change")
         self._redo.setProperty("role", "small")
         self._redo.clicked.connect(self.redo)
-        row = QHBoxLayout()
+        self._choice.shown.connect(self._last_change.setHidden)
+        policy = self._choice.sizePolicy()
+        policy.setHorizontalPolicy(QSizePolicy.Policy.Ignored)
+        self._choice.setSizePolicy(policy)
+        self._undo_row = QWidget()
+        row = QHBoxLayout(self._undo_row)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._last_change, 1)
+        for text in (self._last_change, self._choice):
+            row.addWidget(text, 1)
         row.addWidget(self._undo)
         row.addWidget(self._redo)
-        return row
+        return self._undo_row
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -105,6 +111,8 @@ class LivePanel(QWidget):
         # The style sheet may have changed the font.
         for row in self._rows.values():
             row.update_width()
+        parts = (self._last_change, self._choice, self._undo, self._redo)
+        self._undo_row.setFixedHeight(max(part.sizeHint().height() for part in parts))
 
     def set_busy(self, busy: bool) -> None:
         """Show whether changes reach a run; without one, none stays pending."""
@@ -151,7 +159,7 @@ class LivePanel(QWidget):
     @Slot(object)
     def show_defaults(self, tunables: Tunables) -> None:
         """Show these values, and let the reset buttons restore them."""
-        self._choice.hide()
+        self._choice.withdraw()
         self.show_tunables(tunables)
         self.forget_edits()
         for name, row in self._rows.items():

@@ -12,6 +12,8 @@ class ValuesChoice(QWidget):
 
     chosen = Signal(object)
     """The :class:`Tunables` to show."""
+    shown = Signal(bool)
+    """Whether it is offered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,4 +39,12 @@ class ValuesChoice(QWidget):
         """Offer both, the last being shown; nothing if they are the same."""
         self._values = {"first": first or last, "last": last}
         self._buttons["last"].setChecked(True)
-        self.setVisible(first is not None and first != last)
+        self._show(first is not None and first != last)
+
+    def withdraw(self) -> None:
+        """Offer nothing."""
+        self._show(False)
+
+    def _show(self, offered: bool, /) -> None:
+        self.setVisible(offered)
+        self.shown.emit(offered)

@@ -7,15 +7,25 @@ from types import MappingProxyType
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
 from studio.theme.theme import Theme
 
 _BETWEEN_LABELS = 6
 """Pixels between two labels of the x axis."""
+_UNLABELLED = 0.25
+"""Largest share of an axis without a label at either end."""
+_LINES_APART = 1.8
+"""Lines of text between two labels of the y axis that are as close as can be."""
+_FAR = 1000.0
+"""Pixels beyond an axis where pyqtgraph would drop no label."""
 _MANY_DECADES = 12
 """With more decades than this, ticks between them would fill the plot."""
+
+
+_Label = tuple[QRectF, Any, str]
+"""Where a label is, how it is aligned, and what it reads."""
 
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
@@ -24,6 +34,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     _theme: Theme | None = None
     _full_name: str | None = None
     _laid_out: str | None = None
+    _keeps_labels = False
     _name_style: Mapping[str, Any] = MappingProxyType({})
 
     def set_theme(self, theme: Theme) -> None:
@@ -70,12 +81,16 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     def generateDrawSpecs(self, p: QPainter) -> Any:  # noqa: N802
         """Return what to draw: axis, ticks and labels, with ticks and grid in opaque colours.
 
-        Qt draws pyqtgraph's translucent ones forty times slower.
+        Qt draws pyqtgraph's translucent ones forty times slower. Labels that would reach beyond
+        the axis, which pyqtgraph drops, are moved inside: the last tick has one.
         """
+        self._keeps_labels = True
         specs = super().generateDrawSpecs(p)
+        self._keeps_labels = False
         if specs is None or self._theme is None:
             return specs
         axis, ticks, labels = specs
+        labels = self._moved_inside(labels)
         # Ticks of one level share a colour.
         pens: dict[int, QPen] = {}
         for pen, _, _ in ticks:
@@ -83,6 +98,32 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             if colour.rgba() not in pens:
                 pens[colour.rgba()] = pg.mkPen(self._theme.on_panel(colour, colour.alphaF()))
         return axis, [(pens[pen.color().rgba()], *ends) for pen, *ends in ticks], labels
+
+    def boundingRect(self) -> QRectF:  # noqa: N802
+        """Return where the axis draws; pyqtgraph asks it, too, which labels have room."""
+        found: QRectF = super().boundingRect()
+        if not self._keeps_labels:
+            return found
+        if self.orientation == "bottom":
+            return found.adjusted(-_FAR, 0, _FAR, 0)
+        return found.adjusted(0, -_FAR, 0, _FAR)
+
+    def _moved_inside(self, labels: Sequence[_Label]) -> list[_Label]:
+        """Move labels at the ends inside; leave out their neighbours if they touched them."""
+        area = self.mapRectFromParent(self.geometry())
+        moved: list[_Label] = []
+        others: list[_Label] = []
+        for rect, flags, text in labels:
+            place = _moved_into(rect, area)
+            (others if place == rect else moved).append((place, flags, text))
+        kept: list[_Label] = []
+        # The last one first: it tells how far the axis reaches.
+        for label in [*reversed(moved), *others]:
+            gap = _BETWEEN_LABELS / 2 if self.orientation == "bottom" else 0
+            room = label[0].adjusted(-gap, 0, gap, 0)
+            if not any(room.intersects(other[0]) for other in kept):
+                kept.append(label)
+        return kept
 
     def tickValues(  # noqa: N802
         self,
@@ -93,7 +134,8 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         """Return ticks by level; a logarithmic axis has no more labels than fit."""
         if not self.logMode:
             found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
-            return self._with_room(found, size / max(maxVal - minVal, 1e-300))
+            found = self._with_room(found, size / max(maxVal - minVal, 1e-300))
+            return self._up_to_the_ends(found, minVal, maxVal, size)
         height = QFontMetricsF(self.style["tickFont"] or QFont()).height()
         return log_ticks(minVal, maxVal, height * (maxVal - minVal) / max(size, 1.0))
 
@@ -109,9 +151,29 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         metrics = QFontMetricsF(self.style["tickFont"] or QFont())
         widths = map(metrics.horizontalAdvance, self.tickStrings(values, 1.0, spacing))
         needed = max(widths, default=0.0) + _BETWEEN_LABELS
-        every = max(1, math.ceil(needed / (spacing * scale)))
-        kept = [value for value in values if round(value / spacing) % every == 0]
-        return [(spacing * every, kept)] if every > 1 else levels
+        if needed <= spacing * scale:
+            return levels
+        step = _round_step(needed / scale)
+        return [(step, _multiples(step, values[0], values[-1]))]
+
+    def _up_to_the_ends(
+        self, levels: list[tuple[float | None, list[float]]], low: float, high: float, size: float
+    ) -> list[tuple[float | None, list[float]]]:
+        """Label as many ticks as have room where much of an axis would end without a label."""
+        labelled = levels[0][1] if levels else []
+        length = high - low
+        if not labelled or not size > 0 or not 0 < length < math.inf:
+            return levels
+        if max(labelled[0] - low, high - labelled[-1]) <= _UNLABELLED * length:
+            return levels
+        metrics = QFontMetricsF(self.style["tickFont"] or QFont())
+        needed = _LINES_APART * metrics.height()
+        if self.orientation == "bottom":
+            widths = map(metrics.horizontalAdvance, self.tickStrings([low, high], 1.0, length / 10))
+            needed = max(widths) + _BETWEEN_LABELS
+        step = _round_step(needed * length / size)
+        finer = _multiples(step, low, high)
+        return [(step, finer), *levels[1:]] if len(finer) > len(labelled) else levels
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float | None
@@ -155,10 +217,29 @@ def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
     least = max(end - 10.0 ** (high - gap), (end - start) / 8)
     if not 0.0 < least < math.inf:
         return []
-    unit = 10.0 ** math.floor(math.log10(least))
-    step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= least * (1 - 1e-9))
+    step = _round_step(least)
     first, last = math.ceil(start / step), math.floor(end / step)
     return [math.log10(number * step) for number in range(max(first, 1), last + 1)]
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, 20, ... that is ``least`` or more."""
+    unit = 10.0 ** math.floor(math.log10(least))
+    return next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= least * (1 - 1e-9))
+
+
+def _multiples(step: float, low: float, high: float) -> list[float]:
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
+    """Return a rectangle moved as little as possible to lie inside an area."""
+    right = min(rect.right(), area.right()) - rect.right()
+    down = min(rect.bottom(), area.bottom()) - rect.bottom()
+    right += max(area.left() - rect.left() - right, 0.0)
+    down += max(area.top() - rect.top() - down, 0.0)
+    return rect.translated(right, down)
 
 
 def _power(exponent: float) -> str:

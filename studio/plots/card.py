@@ -1,5 +1,6 @@
 """One plot on a card: heading, legend, layers, readout, export."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
@@ -29,7 +31,11 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 
 _AXES = ("left", "bottom")
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
-"""Pixels of the axes, and of the name of one."""
+"""Smallest pixels of the axes, and of the name of one."""
+_LONGEST, _TICKS = "-1.3k", 6
+"""The longest usual label of a tick, and pixels around it."""
+_NAME_MARGIN = 5
+"""Pixels by which pyqtgraph lets the name of an axis reach beyond it."""
 _GRID = 0.35
 """Opacity of the grid."""
 _REACH_PX = 6
@@ -146,8 +152,13 @@ class PlotCard(QWidget):
         bottom.setLabel(LABELS[self.step_map.axis], **style)
         left.showLabel(named)
         bottom.showLabel(named)
-        left.setWidth(_LEFT + _LABEL if named else _LEFT)
-        bottom.setHeight(_BOTTOM + _LABEL if named else _BOTTOM)
+        ticks, name = QFontMetricsF(QFont()), left.label.boundingRect().height()
+        # With large fonts, the name would lie over the numbers.
+        width = max(_LEFT, math.ceil(ticks.horizontalAdvance(_LONGEST)) + _TICKS)
+        height = max(_BOTTOM, math.ceil(ticks.height()) + _TICKS)
+        label = max(_LABEL, math.ceil(name) - _NAME_MARGIN) if named else 0
+        left.setWidth(width + label)
+        bottom.setHeight(height + label)
 
     @Slot(str, bool)
     def _switch_curve(self, name: str, shown: bool) -> None:

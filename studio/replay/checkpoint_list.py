@@ -22,6 +22,7 @@ from studio.session.agents import SavedAgents, read_agents
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.runs.directory import RunDirectory
 
 _BRANCH = "Start a new run from this agent, with other settings"
@@ -94,6 +95,11 @@ class CheckpointPanel(QWidget):
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
         self.menu.addActions([self.compare_action, self.branch_action])
+        self.menu.addSeparator()
+        for name, text, _, tip in PATH_ACTIONS:
+            action = self.menu.addAction(text, partial(self._use_path, name))
+            action.setObjectName(f"agent_{name}")
+            action.setToolTip(tip)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self.show_menu)
 
@@ -132,6 +138,16 @@ class CheckpointPanel(QWidget):
     @Slot()
     def _branch(self) -> None:
         self.branch_requested.emit(self.branch_action.data())
+
+    def _use_path(self, name: str) -> None:
+        path: Path = self.branch_action.data()
+        match name:
+            case "folder":
+                open_folder(path.parent)
+            case "path":
+                copy(str(path))
+            case "command":
+                copy(command("eval", path))
 
     def set_busy(self, busy: bool) -> None:
         """Take whether a run is training in this window: a branch does not start at once then."""

@@ -1,7 +1,6 @@
 """The list of saved agents: its rows under their headings, and how they change."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from enum import IntEnum
 from importlib.resources import files
 from itertools import count, groupby
@@ -16,7 +15,7 @@ from studio.replay.follower import ShownAgent
 from studio.replay.header_cache import HeaderCache
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
-from td3core.checkpoint import SUFFIX
+from td3core.checkpoint import SUFFIX, Header
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -101,17 +100,26 @@ class CheckpointModel(QAbstractListModel):
         return next(walker, next(iter(paths), None))
 
     def current_files(self) -> list[SavedFile] | None:
-        """Return the agents of the current run; None without a run."""
+        """Return the agents of the current run whose step is known; None without a run."""
         rows = self._sections[Section.CURRENT]
         return (
             [
-                SavedFile(path=row.path, env_steps=row.env_steps, mean_return=row.mean_return)
+                file
                 for row in rows
-                if row.path is not None
+                if row.path is not None and (file := self._file_of(row, row.path)) is not None
             ]
             if rows
             else None
         )
+
+    def _file_of(self, row: Row, path: Path) -> SavedFile | None:
+        if row.env_steps >= 0:
+            return SavedFile(path=path, env_steps=row.env_steps, mean_return=row.mean_return)
+        header = self.headers.look_up(path)
+        if not isinstance(header, Header):
+            return None
+        mean = checkpoint_rows.mean_of(row, header)
+        return SavedFile(path=path, env_steps=header.counters.env_steps, mean_return=mean)
 
     def why_no_branch(self, path: Path) -> str | None:
         """Return why no run can be branched from an agent, empty if one can; None if unknown yet.
@@ -133,7 +141,7 @@ class CheckpointModel(QAbstractListModel):
         """Start a section for another run, whose checkpoints are not known yet."""
         self._titles[section] = title
         if section is Section.CURRENT:
-            self._means.clear()
+            self._means = {}
             self.marks = {}
         self._merge(section, [heading(title)])
 
@@ -166,7 +174,7 @@ class CheckpointModel(QAbstractListModel):
         """Add a checkpoint to the current run's section, or renew its row."""
         self.headers.forget(path)
         if mean_return is not None:
-            self._means[env_steps] = mean_return
+            self._means = self._means | {env_steps: mean_return}
         rows = [row for row in self._sections[Section.CURRENT] if row.path not in (None, path)]
         rows = sorted([*rows, row_of(path, self._means)], key=lambda row: row.order)
         self._merge(Section.CURRENT, [heading(self._titles[Section.CURRENT], run_bytes), *rows])
@@ -174,10 +182,10 @@ class CheckpointModel(QAbstractListModel):
         self._on_header(path)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
-        """Show the return of the current run's checkpoint of a step, if there is one."""
-        self._means[env_steps] = mean_return
+        """Show the return of the current run's checkpoints of a step, if there are any."""
+        self._means = self._means | {env_steps: mean_return}
         rows = self._sections[Section.CURRENT]
-        renewed = [replace(row, mean_return=self._means.get(row.env_steps)) for row in rows]
+        renewed = [row if row.path is None else row_of(row.path, self._means) for row in rows]
         self._merge(Section.CURRENT, renewed)
 
     def show_gone(self, shown: ShownAgent | None) -> None:

@@ -1,7 +1,7 @@
 """One line of the list of saved agents: a heading or a checkpoint, and what it reads."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Row:
     env_steps: int = -1
     """Of a step checkpoint; -1 for others."""
     mean_return: float | None = None
+    means: Mapping[int, float] = field(default_factory=dict)
+    """Mean returns of the run's evaluations by step, for an agent whose step its header tells."""
     gone: bool = False
     """Of an agent on show whose file holds another one by now, or none; it has no path."""
 
@@ -54,7 +56,7 @@ def row_of(path: Path, means: Mapping[int, float]) -> Row:
             mean_return=means.get(steps),
         )
     rank = _NAMES.index(path.stem) if path.stem in _NAMES else len(_NAMES)
-    return Row(order=(_NAMED, rank, path.stem), text=path.stem, path=path)
+    return Row(order=(_NAMED, rank, path.stem), text=path.stem, path=path, means=means)
 
 
 def bundled_row(path: Path) -> Row:
@@ -102,7 +104,7 @@ def row_data(row: Row, role: int, look_up: LookUp) -> Any:
         case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
             return _text(row, row.path, look_up)
         case Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(_about(row.path, look_up(row.path)))
+            return plain_tip(_about(row, row.path, look_up(row.path)))
         case Qt.ItemDataRole.ForegroundRole if isinstance(look_up(row.path), str):
             return _muted()
     return None
@@ -115,13 +117,20 @@ def _text(row: Row, path: Path, look_up: LookUp) -> str:
     if not isinstance(found, Header):
         return row.text or path.stem
     if row.text:
-        mean = format_return(found.evaluation.mean) if found.evaluation else ""
-        return _spaced(row.text, short_steps(found.counters.env_steps), mean)
+        steps = found.counters.env_steps
+        return _spaced(row.text, short_steps(steps), format_return(mean_of(row, found)))
     env = found.config.env
     return f"{env} · return {format_return(found.evaluation.mean)}" if found.evaluation else env
 
 
-def _about(path: Path, found: Header | str | None) -> str:
+def mean_of(row: Row, header: Header) -> float | None:
+    """Return the mean return of an agent, which its file need not know."""
+    if header.evaluation is not None:
+        return header.evaluation.mean
+    return row.means.get(header.counters.env_steps, row.mean_return)
+
+
+def _about(row: Row, path: Path, found: Header | str | None) -> str:
     if isinstance(found, str):
         return found
     lines = [str(path)]
@@ -133,6 +142,8 @@ def _about(path: Path, found: Header | str | None) -> str:
             lines.append(
                 f"return {format_return(result.mean, result.std)} over {episodes} episodes"
             )
+        elif (mean := mean_of(row, found)) is not None:
+            lines.append(f"return {format_return(mean)}")
     return "\n".join(lines)
 
 

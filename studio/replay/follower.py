@@ -11,6 +11,8 @@ from studio.replay.renderer.protocol import Loaded
 from studio.session.agents import SavedAgents
 from td3core.runs.directory import run_of
 
+NEWEST = "newest"
+"""The role of the agent that the run on show saved last."""
 _UNKNOWN = -1
 
 
@@ -60,18 +62,13 @@ class Follower(QObject):
         self._replaced: Path | None = None
         self._deleted: Path | None = None
         self._listed: frozenset[Path] = frozenset()
-        self._enabled = self._fresh = self._behind = self._growing = False
+        self._enabled = self._fresh = self._behind = False
         player.loaded.connect(self._on_loaded)
 
     @property
     def newest(self) -> Path | None:
         """The agent that the run on show saved last."""
         return self._newest.path if self._newest else None
-
-    @property
-    def growing(self) -> bool:
-        """True if the run on show has saved an agent since it came on show."""
-        return self._growing
 
     @property
     def shown(self) -> ShownAgent | None:
@@ -93,7 +90,7 @@ class Follower(QObject):
         if run is not None and self._run is not None and run != self._run:
             return f"from {run.name} (earlier run)"
         if self._shows_newest(agent):
-            return "newest"
+            return NEWEST
         return agent.path.stem if agent.path.stem in ("best", "last") else ""
 
     # The run ------------------------------------------------------------------------------------
@@ -104,7 +101,7 @@ class Follower(QObject):
             self._run, self._newest, self._fresh = run, None, True
             # What is missing from here on was saved by another run.
             self._listed = frozenset()
-            self._behind = self._growing = False
+            self._behind = False
         if agents is not None:
             self.note_listed(agents)
         self.changed.emit()
@@ -125,7 +122,7 @@ class Follower(QObject):
     def note_saved(self, path: Path, env_steps: int) -> None:
         """Show an agent that the run has just saved, if it is followed."""
         path = path.absolute()
-        self._newest, self._growing = _Newest(path, env_steps), True
+        self._newest = _Newest(path, env_steps)
         agent = self._player.agent
         if agent is not None and agent.path == path and agent.env_steps != env_steps:
             self._note_replaced(agent)

@@ -1,5 +1,6 @@
 """Headers of checkpoint files, read in the background when they are first needed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -9,6 +10,7 @@ from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core import checkpoint
 from td3core.checkpoint import Header
 from td3core.errors import RequestError
+from td3core.evaluation.bundled import bundled_evaluation
 
 _Found = tuple[Path, int, Header | str]
 
@@ -86,7 +88,9 @@ class HeaderCache(QObject):
 
 def _read(path: Path) -> Header | str:
     try:
-        return checkpoint.read_header(path)
+        header = checkpoint.read_header(path)
+        judged = bundled_evaluation(path)
+        return header if judged is None else replace(header, evaluation=judged)
     except RequestError as problem:
         return str(problem)
     except OSError as problem:

@@ -11,7 +11,7 @@ from studio.replay.caption import Caption
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.code_question import CodeQuestion
 from studio.replay.compare.comparison import Comparison
-from studio.replay.follower import Follower
+from studio.replay.follower import NEWEST, Follower
 from studio.replay.frame_view import FrameView
 from studio.replay.options.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
@@ -65,19 +65,29 @@ class ReplayPane(QWidget):
         return self._player
 
     def set_current_run(self, path: Path | None) -> None:
-        """Show the checkpoints of the run in progress, if there is one."""
+        """Show the checkpoints of the run in progress, if there is one, and follow it.
+
+        One that resumes has saved agents before: its newest comes on show.
+        """
         self.checkpoints.set_current_run(path)
         self._follower.set_run(path)
         self._follow_if_preferred()
+        if self.controls.follows_latest and self._may_follow():
+            self._follower.set_enabled(True)
 
     def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
-        """List the checkpoints of an opened run; load its best agent, its newest if it trains."""
+        """List the checkpoints of an opened run; load its best agent, its newest if it trains.
+
+        A newest agent that is on show stays there while it is followed: its run may be resumed.
+        """
         self.checkpoints.set_current_run(agents.run, agents)
         self._follower.set_run(agents.run, agents)
         if live:
             self._follow_if_preferred()
-        follows = live and self.controls.follows_latest
-        first = self._follower.newest if follows else agents.favourite
+        follows, shown = self.controls.follows_latest, self._follower.shown
+        if follows and shown is not None and shown.role == NEWEST:
+            return
+        first = self._follower.newest if live and follows else agents.favourite
         if first is not None:
             self.load(first)
 
@@ -254,7 +264,7 @@ class ReplayPane(QWidget):
 
     def _stop_following_for(self, path: Path) -> None:
         """Keep what the user chooses on show: the next agent of the run would take its place."""
-        if self._follower.growing and path != self._follower.newest:
+        if self.checkpoints.current_run is not None and path != self._follower.newest:
             self.controls.follow_check.setChecked(False)
 
     def _follow_if_preferred(self) -> None:

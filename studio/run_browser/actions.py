@@ -19,6 +19,7 @@ from studio.session.history import RunHistory, read_history
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
 from studio.theme.theme import Theme
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, RunStatus, read_label, write_label
 
@@ -67,6 +68,7 @@ _ACTIONS = (
     ActionSpec(
         "note", "Note", "note-text-outline", (), "Write down what is worth remembering about it"
     ),
+    *(ActionSpec(name, text, icon, (), tip, False) for name, text, icon, tip in PATH_ACTIONS),
     ActionSpec("delete", "Delete", "trash-can-outline", ("Del",), "Move it to the trash"),
 )
 
@@ -190,6 +192,9 @@ class RunActions(QObject):
             "settings": readable,
             "rename": readable,
             "note": readable,
+            "folder": alone,
+            "path": alone,
+            "command": readable,
             "delete": "A running run cannot be deleted"
             if living
             else ("" if rows else "Choose a run first"),
@@ -246,6 +251,26 @@ class RunActions(QObject):
                 SettingsDialog(run, title, self._view).show()
 
             self._opener.read(lambda _: RunDirectory.open(path), show)
+
+    @Slot()
+    def _folder(self) -> None:
+        row = self._chosen_one()
+        if row is not None:
+            open_folder(row.path)
+
+    @Slot()
+    def _path(self) -> None:
+        row = self._chosen_one()
+        if row is not None:
+            copy(str(row.path))
+
+    @Slot()
+    def _command(self) -> None:
+        """Copy the command for what comes next: follow a run, resume it, or measure its agent."""
+        row = self._chosen_one()
+        if row is not None:
+            verbs: dict[str, str] = {RunStatus.RUNNING: "follow", RunStatus.FINISHED: "eval"}
+            copy(command(verbs.get(self._model.state(row.path), "resume"), row.path))
 
     # Writing ------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from studio.formatting import format_count, format_duration, format_share
 from studio.session.controller import SessionState
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.protocol.events import Phase
 
 
 @dataclass(slots=True, eq=False)
@@ -60,8 +61,19 @@ class GroupRecord:
             format_share(self.share),
             f"{over} of {len(statuses)} runs finished",
         ]
-        speed = sum(s.steps_per_s for s in statuses if s.state is SeedState.TRAINING)
-        if self.state is SessionState.RUNNING and speed:
+        training = [s for s in statuses if s.state is SeedState.TRAINING]
+        if self.state is SessionState.RUNNING:
+            speed = sum(s.steps_per_s for s in training)
             parts.append(f"{format_count(speed)} steps/s")
-            parts.append(f"{format_duration((1 - self.share) * self._steps / speed)} left")
+            parts.append(self._time_left(training))
+        elif any(s.is_compiling for s in statuses):
+            parts.append("compiling the update")
         return "  ·  ".join(parts)
+
+    def _time_left(self, training: list[SeedStatus]) -> str:
+        """Return the time left if those that train now all learn; some may not do so yet."""
+        speeds = [s.steps_per_s for s in training if s.phase != Phase.WARM_UP and s.steps_per_s]
+        if not speeds:
+            return "estimating time left"
+        speed = len(training) * sum(speeds) / len(speeds)
+        return f"{format_duration((1 - self.share) * self._steps / speed)} left"

@@ -137,7 +137,7 @@ class RunModel(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the last step at the present speed, if that is known."""
+        """Time to the last step; None while it cannot be told."""
         return self._record.seconds_left
 
     # What changes it ----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from studio.session.markers import Marker
 from td3core.config import RunConfig, Tunables
 from td3core.config.algorithm import TD3, algorithm_of
 from td3core.protocol import events
+from td3core.protocol.time_left import TimeLeft
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,6 +28,8 @@ class RunRecord:
     first_tunables: Tunables | None = None
     """The live settings it was started with."""
     progress: events.Progress | None = None
+    time_left: TimeLeft | None = None
+    """None for a run that does not train."""
     outcome: events.Ended | events.Failed | events.Interrupted | None = None
     """None for a run that is training, and for one that was opened and does not."""
     curves: RunCurves = field(default_factory=RunCurves)
@@ -48,14 +51,8 @@ class RunRecord:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the last step at the present speed, if that is known."""
-        now = self.progress
-        if now is None or self.config is None or now.steps_per_s <= 0:
-            return None
-        # The warm-up is far faster than learning and says nothing about the rest.
-        if now.phase is events.Phase.WARM_UP and now.env_steps < self.config.learning_starts:
-            return None
-        return max(self.config.steps - now.env_steps, 0) / now.steps_per_s
+        """Time to the last step; None while it cannot be told."""
+        return self.time_left.seconds if self.time_left is not None else None
 
     def start(self, event: events.Started) -> None:
         """Begin, or resume: what is shown beyond the step it begins at did not happen."""
@@ -64,6 +61,7 @@ class RunRecord:
         self.run, self.config = event.run, event.config
         self.device = f"{event.device} × {event.threads}"
         self.reward_threshold, self.outcome = event.reward_threshold, None
+        self.time_left = TimeLeft(event.config)
         self.curves.keep_to(event.env_steps)
         self.journal.keep_to(event.env_steps)
         if self.progress is not None:
@@ -72,6 +70,8 @@ class RunRecord:
     def add_progress(self, event: events.Progress) -> None:
         """Add the rows and episodes since the last report."""
         self.progress = event
+        if self.time_left is not None:
+            self.time_left.take(event)
         self.curves.add_training(event.training)
         rows = [(each.env_steps, each.episode_return, each.length) for each in event.ended]
         self.curves.add_episodes(rows)

@@ -11,6 +11,7 @@ from td3core.config.spec import Spec
 from td3core.errors import RequestError
 
 _LARGEST = 2**31 - 1
+_DECIMALS = 40
 _TEXT_MARGIN = 4
 """Pixels."""
 
@@ -87,8 +88,8 @@ class NumberBox(QDoubleSpinBox):
         super().__init__()
         self._whole, self._spec = whole, spec
         self._entry = _Entry(self, whole=whole)
-        # Qt rounds to this many decimals on every change; a learning rate of 1e-6 must survive.
-        self.setDecimals(0 if whole else 10)
+        # Qt rounds to this many decimals on every change; all digits of a small rate must survive.
+        self.setDecimals(0 if whole else _DECIMALS)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setSpecialValueText(spec.lowest)
         self.setKeyboardTracking(False)
@@ -122,8 +123,13 @@ class NumberBox(QDoubleSpinBox):
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
-        """Parse what was entered, or mark it and keep the value."""
-        return self._entry.interpret(text)
+        """Parse what was entered, or mark it and keep the value.
+
+        What is on show has fewer digits than the value, which stays as it is until it is edited.
+        """
+        entered, present = self._entry.interpret(text), self.value()
+        unedited = not self._entry.reason and text == self.textFromValue(present)
+        return present if unedited else entered
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         """Let everything be typed; it is read once it has been entered."""

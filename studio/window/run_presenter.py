@@ -101,8 +101,12 @@ class RunPresenter(QObject):
             softer = partial(self._launcher.branch_with_half_rates, saved)
             banner.show_message("error", event.message, event.details, (_SOFTER, softer))
             return
-        hint = f" The agent was saved in {saved.name}." if saved else ""
-        banner.show_message("error", event.message + hint, event.details)
+        text = str(event.message)
+        if saved is not None:
+            # What an environment says of its error need not end as a sentence does.
+            end = "" if text.endswith((".", "!", "?")) else "."
+            text = f"{text}{end} The agent was saved in {saved.name}."
+        banner.show_message("error", text, event.details)
 
     @Slot(object)
     def _on_saved(self, event: events.Saved) -> None:

@@ -106,8 +106,9 @@ class StatusBar(QStatusBar):
         if self._state is SessionState.RUNNING:
             parts.append(f"{format_count(now.steps_per_s)} steps/s")
             left = self._model.seconds_left
-            if left is not None:
-                parts.append(f"{format_duration(left)} left")
+            parts.append(
+                "estimating time left" if left is None else f"{format_duration(left)} left"
+            )
         elif self._state is SessionState.IDLE:
             parts.append(f"took {format_duration(now.wall_s)}")
             outcome = self._model.outcome
@@ -130,7 +131,7 @@ class StatusBar(QStatusBar):
         if state is SessionState.IDLE and self._sweep:
             text, colour = ("a sweep trains", theme.good)
         if state is SessionState.STARTING and self._model.preparing:
-            text = "preparing"
+            text = "compiling"
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return _dot(text, colour)

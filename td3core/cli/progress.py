@@ -1,5 +1,6 @@
 """Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -11,11 +12,11 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     TextColumn,
-    TimeRemainingColumn,
 )
 
 from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
+from td3core.protocol.time_left import TimeLeft
 
 
 class BarReporter:
@@ -54,17 +55,19 @@ class ProgressReporter(BarReporter):
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[speed]:>6.0f} steps/s"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}", style="progress.remaining"),
         )
-        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0)
+        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0, left="")
+        self._time_left: TimeLeft | None = None
 
     def __call__(self, event: events.Event) -> None:
         """Show one event."""
         match event:
             case events.Preparing():
-                self._bar.update(self._task, phase="preparing")
+                self._bar.update(self._task, phase="compiling")
                 self._print(event.message)
             case events.Started():
+                self._time_left = TimeLeft(event.config)
                 self._bar.update(self._task, total=event.config.steps)
                 self._print(f"Run {event.run}")
                 if event.env_steps:
@@ -79,6 +82,7 @@ class ProgressReporter(BarReporter):
                     completed=event.env_steps,
                     phase=str(event.phase),
                     speed=event.steps_per_s,
+                    left=self._left_after(event),
                 )
             case events.Evaluated():
                 best = "  best so far" if event.is_best else ""
@@ -97,6 +101,13 @@ class ProgressReporter(BarReporter):
                 self._print(f"interrupted at step {event.env_steps:,}")
             case _:
                 pass
+
+    def _left_after(self, event: events.Progress) -> str:
+        if self._time_left is None:
+            return ""
+        self._time_left.take(event)
+        left = self._time_left.seconds
+        return "estimating" if left is None else str(timedelta(seconds=round(left)))
 
     def _print(self, text: str) -> None:
         self._console.print(escape(printable(text)), soft_wrap=True)

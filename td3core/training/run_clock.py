@@ -17,6 +17,7 @@ class RunClock:
         self._recent: deque[tuple[float, int]] = deque([(0.0, env_steps)])
         self._first = env_steps
         self._learning: tuple[float, int] | None = None
+        self._has_updated = False
 
     @property
     def wall_s(self) -> float:
@@ -50,6 +51,12 @@ class RunClock:
             self._learning = (self._active_s, env_steps)
             self._recent = deque([self._learning])
 
+    def mark_update(self, env_steps: int) -> None:
+        """Leave the first update out of the recent speed: it prepares what all others use."""
+        if not self._has_updated:
+            self._has_updated = True
+            self._recent = deque([(self._active_s, env_steps)])
+
     def recent(self, env_steps: int) -> float:
         """Steps per second over the last few seconds of stepping."""
         now = self._active_s
@@ -57,6 +64,8 @@ class RunClock:
         while len(self._recent) > 2 and now - self._recent[1][0] > self._WINDOW_S:
             self._recent.popleft()
         then, steps = self._recent[0]
+        if env_steps == steps:
+            return self.average(env_steps)
         return (env_steps - steps) / (now - then) if now > then else 0.0
 
     def average(self, env_steps: int) -> float:

@@ -220,8 +220,11 @@ class Trainer:
         tunables, now = self._agent.tunables, self.env_steps
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
-        self._collector.update_agent(turns * tunables.updates_per_step)
-        return turns * tunables.updates_per_step > 0
+        updates = turns * tunables.updates_per_step
+        self._collector.update_agent(updates)
+        if updates:
+            self._clock.mark_update(now)
+        return updates > 0
 
     def _do_due_work(self, learning: bool) -> None:
         config = self.config

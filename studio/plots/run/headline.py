@@ -97,12 +97,20 @@ class Headline(QWidget):
         model, means = self._model, self._model.evaluations.column("mean")
         means = means[np.isfinite(means)]
         now, running = model.progress, model.in_progress
-        left = model.seconds_left if running else None
         texts = {
             "last": format_return(float(means[-1])) if len(means) else "",
             "best": format_return(float(means.max())) if len(means) else "",
             "speed": format_count(now.steps_per_s) if now is not None and running else "",
-            "left": format_duration(left) if left is not None else "",
+            "left": self._time_left(),
         }
         for name, text in texts.items():
             self._values[name].setText(text or _NONE)
+
+    def _time_left(self) -> str:
+        model = self._model
+        if model.preparing:
+            return "compiling"
+        if not model.in_progress:
+            return ""
+        left = model.seconds_left
+        return "estimating" if left is None else format_duration(left)

@@ -32,7 +32,7 @@ class CompareView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        describe(self, "compare_view", "Agents side by side", "")
+        describe(self, "compare_agents_view", "Agents side by side", "")
         self.tiles: list[Tile] = []
         self._columns = 0
         self._aspect = 1.5
@@ -41,7 +41,7 @@ class CompareView(QWidget):
         self._settling.setInterval(_SETTLED_MS)
         self._settling.timeout.connect(self._emit_size)
         self.title = ElidedLabel()
-        self.title.setObjectName("compare_heading")
+        self.title.setObjectName("compare_agents_heading")
         self.title.setProperty("role", "muted")
         self.push_button = QPushButton("Push")
         describe(self.push_button, "compare_push_button", "Push", _PUSH_TIP)
@@ -49,7 +49,7 @@ class CompareView(QWidget):
         describe(self.change_button, "compare_change_button", "Change", "Compare other agents")
         self.close_button = QPushButton("Close")
         tip = "Show the first agent alone again (Esc)"
-        describe(self.close_button, "compare_close_button", "Close comparison", tip)
+        describe(self.close_button, "compare_agents_close_button", "Close comparison", tip)
         heading = make_row(self.title, self.push_button, self.change_button, self.close_button)
         heading.setStretch(0, 1)
         self._grid = QGridLayout()

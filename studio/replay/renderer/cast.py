@@ -13,6 +13,7 @@ from studio.replay.renderer.stage import Episode, LoadedAgent, Variation
 from td3core.arrays import Floats
 from td3core.config.consent import Consent
 from td3core.errors import RequestError
+from td3core.evaluation.bundled import bundled_evaluation
 from td3core.evaluation.disturbance import Pushes, Variant, acting
 from td3core.evaluation.entrants import Entrant, Lane
 from td3core.evaluation.rollout import RolloutStep
@@ -87,7 +88,7 @@ class Cast:
             path=load.path,
             env_id=first.env_id,
             env_steps=first.header.counters.env_steps,
-            mean_return=first.header.evaluation.mean if first.header.evaluation else None,
+            mean_return=_mean_return(first),
             changed_ns=first.changed_ns,
             facts=facts_of(first.header, first.critic),
             no_picture=no_picture,
@@ -204,6 +205,11 @@ def _lane(entrant: Entrant, agent: LoadedAgent) -> Lane:
     return Lane(
         entrant=entrant,
         env_steps=agent.header.counters.env_steps,
-        mean_return=agent.header.evaluation.mean if agent.header.evaluation else None,
+        mean_return=_mean_return(agent),
         noise=agent.noise if noisy else 0.0,
     )
+
+
+def _mean_return(agent: LoadedAgent) -> float | None:
+    result = bundled_evaluation(agent.path) or agent.header.evaluation
+    return result.mean if result else None

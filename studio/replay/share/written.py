@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QPushButton
 
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
+from studio.widgets.path_actions import open_folder
 
 
 class FolderButton(QPushButton):
@@ -30,4 +30,5 @@ class FolderButton(QPushButton):
 
     @Slot()
     def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+        if self._folder is not None:
+            open_folder(self._folder)

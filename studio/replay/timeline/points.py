@@ -47,11 +47,10 @@ class TimelinePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFile:
-    """A checkpoint file, as far as it is known."""
+    """A checkpoint file whose step is known."""
 
     path: Path
     env_steps: int
-    """-1 if only its header says."""
     mean_return: float | None
 
 

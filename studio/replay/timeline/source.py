@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.follower import ShownAgent
 from studio.replay.timeline.points import SavedFile, TimelinePoint, points_of
-from td3core.checkpoint import SUFFIX, Header
+from td3core.checkpoint import SUFFIX
 
 
 class TimelineSource(QObject):
@@ -44,18 +44,8 @@ class TimelineSource(QObject):
         found = self._model.current_files()
         if found is None:
             return _bundled_points(self._shown.path) if self._shown else []
-        points = points_of(filter(None, map(self._known, found)), self._model.marks)
+        points = points_of(found, self._model.marks)
         return points if self._shown is None else _with_gone(points, self._shown)
-
-    def _known(self, file: SavedFile) -> SavedFile | None:
-        """Return a file with its step; None while that is not known."""
-        if file.env_steps >= 0:
-            return file
-        header = self._model.headers.look_up(file.path)
-        if not isinstance(header, Header):
-            return None
-        mean = header.evaluation.mean if header.evaluation else None
-        return SavedFile(path=file.path, env_steps=header.counters.env_steps, mean_return=mean)
 
 
 def _with_gone(points: list[TimelinePoint], shown: ShownAgent) -> list[TimelinePoint]:
@@ -85,6 +75,7 @@ def _series(record: Path) -> tuple[SavedFile, ...]:
         for path in record.with_suffix("").glob(f"step_*{SUFFIX}")
     }
     steps[int(found["env_steps"])] = own
+    means[int(found["env_steps"])] = float(found["evaluation"]["mean"])
     return tuple(
         SavedFile(path=path, env_steps=step, mean_return=means.get(step))
         for step, path in sorted(steps.items())

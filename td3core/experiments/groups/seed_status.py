@@ -7,7 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from td3core.protocol.events import Ended, Evaluated, Event, Failed, Phase, Progress, Started
+from td3core.protocol.events import (
+    Ended,
+    Evaluated,
+    Event,
+    Failed,
+    Phase,
+    Preparing,
+    Progress,
+    Started,
+)
 from td3core.runs.listing import RunSummary
 
 
@@ -43,6 +52,7 @@ class SeedState(StrEnum):
 
 
 _OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
+_COMPILING = "compiling"
 _ENDINGS = {"finished": SeedState.FINISHED, "user": SeedState.STOPPED, "failed": SeedState.FAILED}
 
 
@@ -66,12 +76,20 @@ class SeedStatus:
     """True if its settings were wrong, so that nothing was started."""
     ending: Ended | None = None
 
+    @property
+    def is_compiling(self) -> bool:
+        """True while it waits for the compiled update."""
+        return self.state is SeedState.STARTING and self.phase == _COMPILING
+
     def after(self, event: Event) -> "SeedStatus":
         """Return the status after an event of its run."""
         match event:
+            case Preparing():
+                return replace(self, phase=_COMPILING)
             case Started():
                 return replace(
                     self,
+                    phase="",
                     state=self._unless_saving(SeedState.TRAINING),
                     run=event.run,
                     env_steps=event.env_steps,

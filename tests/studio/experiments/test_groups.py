@@ -397,6 +397,13 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
         "group group-0-1-2  ·  50%  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
     )
     assert find("status_progress").value() == 500
+    # The warm-up is faster than the rest, and says nothing about it.
+    warm = {"env_steps": 0, "steps": 200, "steps_per_s": 5000.0, "phase": "warm-up"}
+    played.last.show(2, SeedState.TRAINING, **warm)
+    qtbot.waitUntil(lambda: "5,050 steps/s" in find("status_numbers").text())
+    assert find("status_numbers").text().endswith("  ·  3 s left")
+    played.last.show(1, SeedState.TRAINING, **warm)
+    qtbot.waitUntil(lambda: find("status_numbers").text().endswith("estimating time left"))
     window.many.session.command("stop")
     qtbot.waitUntil(lambda: not window.many.busy)
     assert find("status_state").text().endswith("ready")

@@ -1,6 +1,7 @@
 """What the plots show while their curves grow, and in which colours."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,54 @@ def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
     colours = {pen.color().name(QColor.NameFormat.HexArgb) for pen, _, _ in ticks}
     assert len(colours) > 1
     assert all(colour.startswith("#ff") for colour in colours)
+
+
+def labels_of(axis):
+    """Return what is written at an axis and where, as it is drawn."""
+    page = QImage(10, 10, QImage.Format.Format_RGB32)
+    painter = QPainter(page)
+    _, _, labels = axis.generateDrawSpecs(painter)
+    painter.end()
+    return {text: rect for rect, _, text in labels if text}
+
+
+@pytest.mark.parametrize("card", ["plot_return", "plot_q"])
+def test_the_last_tick_of_an_axis_has_its_label_inside_the_axis(qtbot, window, card):
+    window.resize(1280, 800)
+    window.show()
+    feed(window, 1000)
+    drawn(qtbot, window, 1000)
+    plot = window.plots.card(card).plot
+    plot.getViewBox().setRange(xRange=(-20.0, 1005.0), yRange=(-901.0, 10.0), padding=0.0)
+    for side, ends in (("bottom", ("0", "1.0k")), ("left", ("0", "-800"))):
+        axis = plot.getAxis(side)
+        labels = labels_of(axis)
+        assert set(ends) <= set(labels), side
+        area = axis.mapRectFromParent(axis.geometry())
+        assert all(area.contains(rect) for rect in labels.values())
+        places = sorted(labels.values(), key=lambda rect: (rect.x(), rect.y()))
+        assert not any(one.intersects(other) for one, other in pairwise(places))
+
+
+def test_the_name_of_an_axis_lies_beside_its_numbers_also_in_large_fonts(qtbot, window, qapp):
+    before, large = qapp.font(), qapp.font()
+    large.setPointSizeF(2 * before.pointSizeF())
+    qapp.setFont(large)
+    try:
+        window.switch_theme()
+        window.resize(1280, 800)
+        window.show()
+        feed(window, 1000)
+        drawn(qtbot, window, 1000)
+        for side in ("left", "bottom"):
+            axis = window.plots.card("plot_return").plot.getAxis(side)
+            name = axis.label.mapRectToParent(axis.label.boundingRect())
+            margin = axis.label.document().documentMargin()
+            name = name.adjusted(margin, margin, -margin, -margin)
+            assert labels_of(axis)
+            assert not any(name.intersects(rect) for rect in labels_of(axis).values()), side
+    finally:
+        qapp.setFont(before)
 
 
 def test_no_grid_line_cuts_through_a_curve(qtbot, window):

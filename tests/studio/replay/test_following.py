@@ -1,5 +1,6 @@
 """The pane shows the newest agent of a run, and list, picture and caption agree on it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,31 @@ def test_an_agent_of_the_run_before_is_called_that_until_the_next_run_saves_one(
     # Still of the first run, whose file is there.
     pane.checkpoints.listed.emit(agents(later, save(later, "best", 10)))
     assert pane.caption.title.text() == "Pendulum-v1 · from run (earlier run), step 1,000"
+
+
+def test_a_resumed_run_stays_on_its_newest_agent_until_another_is_chosen_by_hand(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    best = save(run, "best", 1000)
+    last = save(run, "last", 2000)
+    os.utime(best, ns=(0, 1))
+    stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in (best, last)}
+    agents = SavedAgents(run=run, stamps=stamps, means={}, favourite=best, run_bytes=0)
+    pane.show_run(agents)
+    qtbot.waitUntil(lambda: agrees(pane, best, "best, step 1,000"), timeout=WAIT_MS)
+    pane.options.set_follow_latest(True)
+    pane.set_current_run(run)
+    qtbot.waitUntil(lambda: agrees(pane, last, "newest, step 2,000"), timeout=WAIT_MS)
+    # Resumed once more: the run is opened first.
+    pane.show_run(agents)
+    pane.set_current_run(run)
+    assert pane.player.path == last
+    # By hand, before the resumed run has saved anything.
+    pane.checkpoints.view.setCurrentIndex(pane.checkpoints.model.find(best))
+    qtbot.waitUntil(lambda: agrees(pane, best, "best, step 1,000"), timeout=WAIT_MS)
+    assert not pane.controls.follows_latest
+    pane.note_saved(save(run, "step_000003000", 3000), 3000, None)
+    assert pane.player.path == best
 
 
 def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_chosen(

@@ -1,5 +1,6 @@
 """The list of saved agents in the replay pane."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
+from td3core.evaluation import bundled as bundled_agents
 from td3core.evaluation.result import EvaluationResult
 from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
@@ -204,6 +206,44 @@ def test_an_evaluation_is_shown_with_the_checkpoint_of_its_step_whichever_comes_
     run.step_checkpoint(40_000).touch()
     panel.note_saved(run.step_checkpoint(40_000), 40_000, None)
     assert texts(panel.model)[1:3] == ["30k  -7.5", "40k  12.0"]
+
+
+def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An agent is saved before it is evaluated: only the best one's file knows its return.
+    monkeypatch.setattr(
+        checkpoint, "read_header", lambda path: replace(header_of(path), evaluation=None)
+    )
+    run, older = make_run(tmp_path, 0, "last"), make_run(tmp_path, 1, "last")
+    table = older.table("evaluations", EVALUATION_COLUMNS)
+    table.add((250_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
+    table.flush()
+    panel.set_current_run(run.path)
+    qtbot.waitUntil(lambda: "last  250k" in texts(panel.model))
+    assert [file.mean_return for file in panel.model.current_files() or ()] == [None]
+    panel.note_evaluated(250_000, -7.5)
+    assert "last  250k  -7.5" in texts(panel.model)
+    tip = panel.model.find(run.last.absolute()).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<br>return -7.5</qt>" in tip
+    assert [file.mean_return for file in panel.model.current_files() or ()] == [-7.5]
+    panel.set_current_run(older.path)
+    qtbot.waitUntil(lambda: "last  250k  118.2" in texts(panel.model))
+
+
+def test_a_bundled_agent_shows_the_evaluation_of_its_record(
+    qtbot: QtBot,
+    panel: CheckpointPanel,
+    bundled: Path,
+    pretended: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bundled_agents, "files", lambda _: bundled.parents[1])
+    record = {"evaluation": {"seed": 1000, "returns": [300.0, 310.0, 320.0]}}
+    bundled.with_suffix(".json").write_text(json.dumps(record))
+    qtbot.waitUntil(lambda: "BipedalWalker-v3 · return 310.0" in texts(panel.model))
+    tip = panel.model.find(bundled).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<br>return 310.0 ± 8.2 over 3 episodes</qt>" in tip
 
 
 def test_a_file_that_is_replaced_is_read_again(

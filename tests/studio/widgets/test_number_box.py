@@ -181,3 +181,14 @@ def test_a_limit_that_limits_nothing_reads_as_off(qtbot) -> None:
         assert box.entered() == value
     assert format_setting(spec(RunConfig, "reward_floor"), -1e9) == "off"
     assert format_setting(spec(RunConfig, "eval_interval"), 0) == "never"
+
+
+@given(st.floats(1e-12, 1.0))
+def test_a_box_that_is_not_edited_keeps_every_digit(qapp, value):
+    box = NumberBox(spec(Tunables, "actor_lr"), whole=False)
+    box.setValue(value)
+    value = max(value, box.minimum())
+    assert box.value() == value
+    # As when the focus leaves it, or when Train reads it.
+    box.interpretText()
+    assert box.entered() == value

@@ -177,26 +177,34 @@ def test_a_run_is_green_only_if_it_is_complete(
     assert (window.theme.good in text) == (stopped == "finished")
 
 
-def test_the_time_left_follows_the_measured_speed(window, find, runs_dir) -> None:
-    run = make_run(runs_dir)
+def test_the_time_left_follows_the_speed_of_learning_and_is_estimated_before(
+    window, find, runs_dir
+) -> None:
+    run = make_run(runs_dir, learning_starts=400)
     tell = window.model.handle
     started = {"env_steps": 0, "device": "cpu", "threads": 1, "products": "MKL"}
     tell(events.Started(run=run.path, config=run.config, tunables=run.first_tunables, **started))
     window.status.show_state(SessionState.RUNNING)
     nothing = np.empty((0, 8), np.float32)
-    common = {"updates": 500, "episodes": 5, "revision": 0, "tunables": run.first_tunables}
-    for speed, left in ((5.0, "2 min left"), (50.0, "10 s left")):
+    common = {"env_steps": 500, "episodes": 5, "revision": 0, "tunables": run.first_tunables}
+    for speed, updates, wall_s, left, short in (
+        (9999.0, 0, 10.0, "estimating time left", "estimating"),
+        (0.5, 1, 10.1, "estimating time left", "estimating"),
+        (5.0, 6, 11.1, "2 min left", "2 min"),
+        (50.0, 20, 12.0, "10 s left", "10 s"),
+    ):
         report = events.Progress(
-            env_steps=500,
-            phase=events.Phase.LEARNING,
+            updates=updates,
+            phase=events.Phase.LEARNING if updates else events.Phase.WARM_UP,
             steps_per_s=speed,
-            wall_s=10.0,
+            wall_s=wall_s,
             training=nothing,
             exploration_noise=0.1,
             **common,
         )
         tell(report)
-        assert left in find("status_numbers").text()
+        assert find("status_numbers").text().endswith(left)
+        assert find("headline_left").text() == short
 
 
 def apart(first: QColor, second: QColor) -> float:

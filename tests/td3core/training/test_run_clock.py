@@ -29,6 +29,19 @@ def test_the_average_counts_only_the_steps_after_the_warm_up(clock: Clock) -> No
     assert speed.average(8000) == pytest.approx(300)
 
 
+def test_the_first_update_is_no_measure_of_the_speed_of_the_others(clock: Clock) -> None:
+    speed = RunClock(0)
+    speed.mark_learning(1000)
+    clock.now += 3.0  # What all updates share is prepared.
+    speed.mark_update(1001)
+    assert speed.recent(1001) == pytest.approx(1 / 3)
+    for step in range(1002, 1102):
+        clock.now += 0.01
+        speed.mark_update(step)
+    assert speed.recent(1101) == pytest.approx(100)
+    assert speed.average(1101) == pytest.approx(101 / 4)
+
+
 def test_time_spent_paused_or_evaluating_is_wall_time_but_no_stepping_time(clock: Clock) -> None:
     speed = RunClock(0)
     speed.mark_learning(0)

@@ -1,0 +1,32 @@
+"""What a menu offers for a file or folder: its place, its path, and a command that uses it."""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+PATH_ACTIONS = (
+    ("folder", "Open folder", "folder-outline", "Show it in the file manager"),
+    ("path", "Copy path", "content-copy", "Copy its path to the clipboard"),
+    ("command", "Copy command", "console-line", "Copy the command that uses it in a terminal"),
+)
+"""Name, text, icon and tip of each."""
+
+
+def open_folder(folder: Path) -> None:
+    """Show a folder in the file manager."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+
+def copy(text: str) -> None:
+    """Put a text on the clipboard."""
+    QGuiApplication.clipboard().setText(text)
+
+
+def command(verb: str, path: Path, *, windows: bool = os.name == "nt") -> str:
+    """Return a command of ``td3-studio``, quoted for the shell."""
+    words = ["td3-studio", verb, str(path)]
+    return subprocess.list2cmdline(words) if windows else shlex.join(words)
