@@ -288,6 +288,22 @@ class RunDirectory:
                 reason=problem.strerror or problem,
             ) from problem
 
+    def keep_written(self) -> Callable[[], None]:
+        """Return what puts back the files that :meth:`prepare_resume` writes, as they are now.
+
+        Checkpoints of later steps that it deletes stay deleted: no run resumes from them.
+        """
+        named = [self._description_file, self.journal_file, self.path / metadata.ENDING]
+        paths = [*named, *(self.path / f"{name}.csv" for name in TABLES)]
+        kept = {path: path.read_bytes() for path in paths if is_regular(path)}
+
+        def put_back() -> None:
+            for path, data in kept.items():
+                with contextlib.suppress(OSError):
+                    write_atomically(path, data)
+
+        return put_back
+
     def _require_own_files(self) -> None:
         """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
 

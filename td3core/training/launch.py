@@ -87,6 +87,8 @@ class RunPlan:
     """What to say of it that makes no difference."""
     exact: bool = False
     """Refuse it where it would differ from a run that was never interrupted."""
+    undo: list[Callable[[], None]] = field(default_factory=list)
+    """What to call if it is refused after its folder was prepared."""
 
 
 def train(
@@ -165,7 +167,11 @@ def resume(
         config, notices = with_recorded_numerics(directory.config, recorded)
         config = engine.resolve_again(config)
 
+        undo: list[Callable[[], None]] = []
+
         def reopen(config: RunConfig) -> RunDirectory:
+            if exact:
+                undo.append(directory.keep_written())
             reopened = directory.with_config(config)
             # It is locked already; this is for a folder that has to be made again.
             reopened.rewritten = partial(_lock, reopened, resources)
@@ -185,6 +191,7 @@ def resume(
             consent=consent,
             notices=tuple(notices),
             exact=exact,
+            undo=undo,
         )
 
     return _conduct(plan, control, report)
@@ -317,7 +324,12 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     )
     resources.callback(trainer.close)
     if plan.point is not None:
-        trainer.resume_from(plan.point, deviations, exact=plan.exact)
+        try:
+            trainer.resume_from(plan.point, deviations, exact=plan.exact)
+        except RequestError:
+            for put_back in plan.undo:
+                put_back()
+            raise
     return trainer
 
 
