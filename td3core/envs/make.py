@@ -41,17 +41,18 @@ gym.logger.min_level = gym.logger.ERROR
 
 
 _own_code = ImportedCode()
-_usable: set[EnvChoice] = set()
+usable_environments: set[EnvChoice] = set()
+"""Those made before, by this process or for it."""
 
 
 def note_usable(choice: EnvChoice) -> None:
     """Note that making this environment comes to an end."""
-    _usable.add(choice)
+    usable_environments.add(choice)
 
 
 def is_usable(choice: EnvChoice) -> bool:
     """Return whether this environment was made before, by this process or for it."""
-    return choice in _usable
+    return choice in usable_environments
 
 
 def forget_changed_code(choice: EnvChoice) -> None:
@@ -64,7 +65,7 @@ def forget_changed_code(choice: EnvChoice) -> None:
     """
     names = _own_code.drop_changed(trust.folders_of(choice))
     if names:
-        _usable.discard(choice)
+        usable_environments.discard(choice)
     dropped = {name.partition(".")[0] for name in names}
     for env_id, spec in [*gym.registry.items()] if dropped else ():
         if _package_of(spec.entry_point) in dropped:

@@ -42,7 +42,7 @@ from td3core.errors import (
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
@@ -159,6 +159,7 @@ def resume(
         # Nobody may write to the run between reading it here and resuming it.
         resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
+        note_module_folder(run)
         point = resume_point(directory)
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
@@ -215,6 +216,7 @@ def branch(
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        note_module_folder(checkpoint)
         recorded = point.saved.header.numerics
         config, notices = with_recorded_numerics(config, recorded)
         if "numerics" in values or "engine" in values:

@@ -12,7 +12,7 @@ from td3core.envs.check.rehearsal import rehearse
 from td3core.errors import Message, RequestError, RunError, StoppedError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
 from td3core.runs.tables import read_table
 from td3core.system import files
@@ -62,6 +62,7 @@ def verify(
         RunError: it failed, or ``stopped`` returned True.
     """
     run = RunDirectory.open(path)
+    note_module_folder(path)
     point = resume_point(run)
     if point is None:
         raise RequestError("{run} has no checkpoint yet to resume from.", run=path.name)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from td3core.envs import make, trust_store
+from td3core.envs import make, trust, trust_store
 
 _HANGS_S = 40
 """For ever, as far as a test is concerned; one that fails ends after it."""
@@ -59,6 +59,8 @@ class Stranger:
         self.trusted = folder / "trusted.json"
         monkeypatch.setenv("TD3_STUDIO_TRUST", str(self.trusted))
         monkeypatch.syspath_prepend(str(self.folder))
+        # What runs say of it.
+        monkeypatch.setattr(trust, "noted_folders", {})
 
     def write(self, name: str, folder: Path | None = None) -> Path:
         """Write a module ``a.b`` with its packages; each of them leaves a mark."""
@@ -80,7 +82,7 @@ class Stranger:
         slow = f'__import__("time").sleep({_HANGS_S}); {line}'
         path.write_text(path.read_text().replace(line, slow))
         self.leave(name)
-        self._monkeypatch.setattr(make, "_usable", set())
+        self._monkeypatch.setattr(make, "usable_environments", set())
 
     @property
     def imported(self) -> set[str]:

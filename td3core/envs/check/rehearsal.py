@@ -46,6 +46,9 @@ def rehearse(
     strange = [choice for choice in choices if _needs_rehearsal(choice)]
     if not strange:
         return
+    for choice in strange:
+        # Here, so that the other process searches where this one would.
+        trust.prepare_import(choice.env_id)
     answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     child = MessageProcess(__name__, answers.put, lambda _: answers.put(None))
     try:
