@@ -60,6 +60,10 @@ class RunError(MessageError, RuntimeError):
     """A run that had started cannot continue; the message names the cause and the step."""
 
 
+class StoppedError(Exception):
+    """A stop was requested while something was prepared."""
+
+
 def require_no_interrupt(problem: BaseException) -> None:
     """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
 

@@ -29,7 +29,7 @@ from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
 from td3core.runs.branching import branch_settings
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.metadata import RunStatus, title_of
@@ -123,6 +123,7 @@ class RunLauncher(QObject):
 
         def read(_: object) -> tuple[RunConfig, RunSummary, str]:
             run = RunDirectory.open(path)
+            note_module_folder(path)
             return run.config, summarise(run), class_of_run(run)
 
         def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
@@ -176,7 +177,7 @@ class RunLauncher(QObject):
             then = partial(self._ask_for_settings, checkpoint, header)
             self._consent.obtain(header.config.choice, then, self._on_declined)
 
-        self._reader.read(lambda _: read_header(checkpoint), ask)
+        self._reader.read(lambda _: _header_of(checkpoint), ask)
 
     def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
@@ -212,7 +213,7 @@ class RunLauncher(QObject):
             name = header.config.numerics
             self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
 
-        self._read(lambda _: read_header(checkpoint), start)
+        self._read(lambda _: _header_of(checkpoint), start)
 
     def branch_as(
         self, checkpoint: Path, config: RunConfig, tunables: Tunables, consent: Consent
@@ -226,7 +227,7 @@ class RunLauncher(QObject):
             values = {name: value for name, value in wanted.items() if value != own[name]}
             self._branch(checkpoint, values, config.numerics, consent)
 
-        self._read(lambda _: read_header(checkpoint), start)
+        self._read(lambda _: _header_of(checkpoint), start)
 
     def _branch(
         self, checkpoint: Path, values: Mapping[str, Any], numerics: str, consent: Consent
@@ -248,6 +249,7 @@ class RunLauncher(QObject):
 
         def read(_: object) -> tuple[RunDirectory, list[Change], str]:
             run = RunDirectory.open(path)
+            note_module_folder(path)
             return run, changes_of(run.journal()), title_of(path)
 
         def ask(found: tuple[RunDirectory, list[Change], str]) -> None:
@@ -275,6 +277,7 @@ class RunLauncher(QObject):
         """Let a run be verified once its code is allowed; another run may be training."""
 
         def read(_: object) -> tuple[RunConfig, str]:
+            note_module_folder(path)
             return RunDirectory.open(path).config, title_of(path)
 
         def ask(found: tuple[RunConfig, str]) -> None:
@@ -286,3 +289,8 @@ class RunLauncher(QObject):
 
     def _verify(self, path: Path, title: str, consent: Consent) -> None:
         self.verifying.emit(path, title, consent)
+
+
+def _header_of(checkpoint: Path) -> Header:
+    note_module_folder(checkpoint)
+    return read_header(checkpoint)

@@ -109,6 +109,7 @@ class RunController(QObject):
                 runs_dir=runs_dir,
                 schedule=tuple(schedule),
                 consent=consent,
+                rehearse=True,
             )
         )
 

@@ -61,21 +61,19 @@ def obtain_consent(
 
 
 def rehearse_all(choices: Sequence[EnvChoice]) -> None:
-    """Make environments with arguments from a file in a process of its own, which can be ended.
-
-    Where the environment is code that the user has allowed, that code is trusted with its
-    arguments, too.
+    """Make environments that a file names in a process of its own first, which can be ended.
 
     Raises:
         RequestError: one takes too long, or ends the process.
     """
-    strange = [choice for choice in choices if choice.kwargs]
+    from td3core.envs import trust
+
+    strange = [choice for choice in choices if choice.kwargs or trust.names_code(choice)]
     if strange:
-        # These load Gymnasium.
-        from td3core.envs import trust
+        # It loads Gymnasium.
         from td3core.envs.check.rehearsal import rehearse
 
-        rehearse([choice for choice in strange if not trust.needed(choice)])
+        rehearse(strange)
 
 
 def _is_interactive() -> bool:

@@ -25,14 +25,16 @@ def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
     Raises:
         RequestError: there is no such run.
     """
-    from td3core.runs.directory import RunDirectory
+    from td3core.runs.directory import RunDirectory, note_module_folder
 
     named = runs_folder(runs_dir) / run
     if named.is_dir() and (runs_dir or not run.exists()):
         run = named
     if run.is_file():
         raise RequestError("{path} is a file; name the run's folder.", path=str(run))
-    return RunDirectory.open(run)
+    found = RunDirectory.open(run)
+    note_module_folder(run)
+    return found
 
 
 def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = False) -> Path:
@@ -43,6 +45,9 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     """
     named = runs_folder(runs_dir) / path / "run.toml"
     if path.is_file() or not (path.is_dir() or named.is_file()):
+        from td3core.runs.directory import note_module_folder
+
+        note_module_folder(path.absolute())
         return path.absolute()
     run = find_run(path, runs_dir)
     for found in (run.last, run.best) if last else (run.best, run.last):

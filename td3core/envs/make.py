@@ -41,6 +41,18 @@ gym.logger.min_level = gym.logger.ERROR
 
 
 _own_code = ImportedCode()
+usable_environments: set[EnvChoice] = set()
+"""Those made before, by this process or for it."""
+
+
+def note_usable(choice: EnvChoice) -> None:
+    """Note that making this environment comes to an end."""
+    usable_environments.add(choice)
+
+
+def is_usable(choice: EnvChoice) -> bool:
+    """Return whether this environment was made before, by this process or for it."""
+    return choice in usable_environments
 
 
 def forget_changed_code(choice: EnvChoice) -> None:
@@ -52,6 +64,8 @@ def forget_changed_code(choice: EnvChoice) -> None:
         RequestError: a compiled module of it has changed, which cannot be loaded twice.
     """
     names = _own_code.drop_changed(trust.folders_of(choice))
+    if names:
+        usable_environments.discard(choice)
     dropped = {name.partition(".")[0] for name in names}
     for env_id, spec in [*gym.registry.items()] if dropped else ():
         if _package_of(spec.entry_point) in dropped:
@@ -82,6 +96,7 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     except RequestError:
         close_quietly(env)
         raise
+    note_usable(choice)
     return AgentView(env if choice.action_repeat == 1 else ActionRepeat(env, choice.action_repeat))
 
 

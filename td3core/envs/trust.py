@@ -34,6 +34,10 @@ _KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
 _NAMES_CODE = re.compile(r"\s*((?:[^\W\d]\w*)(?:\.[^\W\d]\w*)*)\s*:(?![\\/])\s*\S")
 
 
+noted_folders: dict[str, str] = {}
+"""Folders that runs name for the modules of their environments."""
+
+
 class UntrustedCodeError(RequestError):
     """A file names code that the user has not allowed; nothing was imported.
 
@@ -74,7 +78,9 @@ def require_consent(choice: EnvChoice) -> None:
     """
     main = named_module(choice.env_id)
     if main is not None and locate(main) is None:
-        where = f"{current_folder() or 'the current folder'} or among what is installed"
+        noted = noted_folders.get(main.partition(".")[0])
+        places = [current_folder() or "the current folder", *([noted] if noted else [])]
+        where = f"{', '.join(places)} or among what is installed"
         raise ModuleNotFoundError(f"No module named {main!r} in {where}", name=main)
     for module in unconsented(choice):
         raise UntrustedCodeError(choice.env_id, module)
@@ -114,7 +120,7 @@ def prepare_import(env_id: str) -> None:
     if name is not None and _find(name, with_user_folders=False) is None:
         search_current_folder_last()
         if _find(name, with_user_folders=False) is None:
-            for folder in _allowed_folders(name.partition(".")[0]):
+            for folder in _user_folders(name.partition(".")[0]):
                 search_last(folder)
 
 
@@ -203,13 +209,40 @@ def _find(name: str, *, with_user_folders: bool) -> ModuleSpec | None:
             if spec is None and depth == 1 and with_user_folders:
                 folder = current_folder()
                 spec = PathFinder.find_spec(current, [folder]) if folder else None
-                spec = spec or PathFinder.find_spec(current, _allowed_folders(current))
+                spec = spec or PathFinder.find_spec(current, _user_folders(current))
         if spec is None:
             return None
         path = _search_locations(spec)
         if path is None and depth < len(parts):
             return None
     return spec
+
+
+def note_folder(env_id: str, folder: str) -> None:
+    """Note where the module of a run lay, which is searched after the current folder.
+
+    That is no consent: what is found there is imported only with one.
+    """
+    name = named_module(env_id)
+    if name and folder:
+        noted_folders[name.partition(".")[0]] = folder
+
+
+def folder_to_note(env_id: str) -> str:
+    """Return the folder to be searched for the module of an environment; empty if it has none."""
+    name = (named_module(env_id) or "").partition(".")[0]
+    spec = _find(name, with_user_folders=True) if name else None
+    if spec is None:
+        return ""
+    packages = _search_locations(spec)
+    place = packages[0] if packages else spec.origin if spec.has_location else None
+    return os.path.dirname(os.path.abspath(place)) if place else ""  # noqa: PTH100, PTH120
+
+
+def _user_folders(name: str) -> list[str]:
+    """Return where else to look for a module: where the run says, then where it was allowed."""
+    noted = noted_folders.get(name)
+    return [*([noted] if noted else []), *_allowed_folders(name)]
 
 
 def _allowed_folders(name: str) -> list[str]:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import make_env
+from td3core.errors import StoppedError
 from td3core.evaluation.result import EvaluationResult
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.inference.policy import Policy
@@ -30,16 +32,24 @@ def evaluate(
         seed: Seed from which the reset seed of each episode is derived.
         keep_going: Called after every step; evaluation ends once it returns False.
 
+    An environment that may come from a file is made in another process first
+    (:func:`td3core.envs.check.rehearsal.rehearse`).
+
     Returns:
         ``None`` if ``keep_going`` ended the evaluation.
 
     Raises:
         RequestError: the environment cannot be made.
     """
+    choice = env if isinstance(env, EnvChoice) else EnvChoice(env)
+    try:
+        rehearse([choice], stopped=lambda: not keep_going())
+    except StoppedError:
+        return None
     last_steps: list[RolloutStep] = []
     for index in range(episodes):
         # A fresh environment for each: reused physics engines keep state from the episode before.
-        view = make_env(env)
+        view = make_env(choice)
         try:
             for step in rollout(view, policy, episode_seed(seed, Purpose.EVALUATION, index)):
                 if not keep_going():

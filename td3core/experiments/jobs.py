@@ -24,6 +24,8 @@ class NewRun:
     schedule: tuple[Change, ...] = ()
     group: str = ""
     consent: Consent = NO_CONSENT
+    rehearse: bool = False
+    """Make the environment in another process first; a stop ends that."""
 
     @property
     def numerics(self) -> str:
@@ -78,6 +80,7 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 job.schedule,
                 group=job.group,
                 consent=job.consent,
+                rehearse=job.rehearse,
             )
         case ResumedRun():
             return launch.resume(job.run, control, report, steps=job.steps, consent=job.consent)

@@ -12,6 +12,7 @@ import tomli_w
 from td3core.checkpoint import SUFFIX
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.envs import trust
 from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
@@ -57,6 +58,19 @@ def step_checkpoint(run: Path, env_steps: int) -> Path:
 def run_of(checkpoint: Path) -> Path | None:
     """Return the run that a checkpoint belongs to; None for a file on its own."""
     return checkpoint.parent.parent if checkpoint.parent.name == "checkpoints" else None
+
+
+def note_module_folder(path: Path) -> None:
+    """Let the module of a run's environment be found where it lay when the run was made.
+
+    ``path`` is a run or one of its checkpoints. Nothing happens where none is on record.
+    """
+    run = run_of(path) or path
+    with contextlib.suppress(OSError, KeyError, TypeError, ValueError, RecursionError):
+        found = parse_toml(read_text(run / "run.toml"))
+        folder = found["module_folder"]
+        if isinstance(folder, str) and Path(folder).is_absolute():
+            trust.note_folder(str(found["config"]["env"]), folder)
 
 
 class RunDirectory:
@@ -120,6 +134,9 @@ class RunDirectory:
                 run._entries = list(schedule)
                 write_atomically(run.journal_file, journal.text_of(schedule).encode())
             description = describe(config, tunables, created)
+            folder = trust.folder_to_note(config.env)
+            if folder:
+                description["module_folder"] = folder
             if parent is not None:
                 description["parent"] = asdict(parent)
             if group:
@@ -287,6 +304,22 @@ class RunDirectory:
                 path=self.path,
                 reason=problem.strerror or problem,
             ) from problem
+
+    def keep_written(self) -> Callable[[], None]:
+        """Return what puts back the files that :meth:`prepare_resume` writes, as they are now.
+
+        Checkpoints of later steps that it deletes stay deleted: no run resumes from them.
+        """
+        named = [self._description_file, self.journal_file, self.path / metadata.ENDING]
+        paths = [*named, *(self.path / f"{name}.csv" for name in TABLES)]
+        kept = {path: path.read_bytes() for path in paths if is_regular(path)}
+
+        def put_back() -> None:
+            for path, data in kept.items():
+                with contextlib.suppress(OSError):
+                    write_atomically(path, data)
+
+        return put_back
 
     def _require_own_files(self) -> None:
         """Refuse files that lie elsewhere: a run writes to nothing outside its folder.

@@ -10,12 +10,13 @@ import contextlib
 import logging
 import os
 import pickle
+import queue
 import signal
 import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from typing import Any
 
 from td3core.system.child_process import python_command
 
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 20
 _LOG_S = 1.0
+_SEND_S = 1.0
 _LAST_MESSAGES_S = 5.0
 """How long what a process had sent may take to be passed on after its end. A process that an
 environment has left may hold the pipe open for ever."""
@@ -70,15 +72,18 @@ class MessageProcess:
             env=environment,
         )
         self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
-        self._reader, self._log_reader, self._waiter = (
+        self._outbox: queue.SimpleQueue[tuple[bytes, threading.Event] | None]
+        self._outbox, self._stuck = queue.SimpleQueue(), False
+        self._writer, self._reader, self._log_reader, self._waiter = (
             threading.Thread(target=work, name=f"{name}-{module}", daemon=True)
             for name, work in (
+                ("write", self._write),
                 ("read", self._read),
                 ("log", self._read_log),
                 ("await", self._await_end),
             )
         )
-        for thread in (self._reader, self._log_reader, self._waiter):
+        for thread in (self._writer, self._reader, self._log_reader, self._waiter):
             thread.start()
 
     @property
@@ -87,10 +92,15 @@ class MessageProcess:
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send an object; nothing happens if the process is gone. From one thread only."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):
-            _write(self._process.stdin, message)
+        """Send an object; nothing happens if the process is gone.
+
+        One that hangs does not read, and its pipe is full some day. It is waited for once, not for
+        long; what is sent then follows when it reads again.
+        """
+        sent = threading.Event()
+        self._outbox.put((_packed(message), sent))
+        if not self._stuck and self._writer.is_alive():
+            self._stuck = not sent.wait(_SEND_S)
 
     def kill(self) -> None:
         """End the process at once."""
@@ -103,11 +113,23 @@ class MessageProcess:
             return False
         # Not for long: a process that an environment has left may hold standard error open.
         self._log_reader.join(_LOG_S)
+        self._writer.join(_LOG_S)
         return True
 
-    def _read(self) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
+    def _write(self) -> None:
+        stdin = self._process.stdin
         assert stdin is not None
+        while (item := self._outbox.get()) is not None:
+            data, sent = item
+            with contextlib.suppress(OSError, ValueError):
+                stdin.write(data)
+                stdin.flush()
+            sent.set()
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
         assert stdout is not None
         try:
             for message in _messages(stdout.fileno()):
@@ -117,8 +139,7 @@ class MessageProcess:
         finally:
             # The child is gone, or is to believe that its parent is.
             stdout.close()
-            with contextlib.suppress(OSError):
-                stdin.close()
+            self._outbox.put(None)
 
     def _await_end(self) -> None:
         code = self._process.wait()
@@ -162,7 +183,8 @@ class ParentLink:
     def send(self, message: object) -> None:
         """Send an object; nothing happens if the parent is gone."""
         with self._sending, contextlib.suppress(OSError, ValueError):
-            _write(self._out, message)
+            self._out.write(_packed(message))
+            self._out.flush()
 
     def listen(self, on_message: Callable[[Any], None], on_parent_gone: Callable[[], None]) -> None:
         """Pass on what the parent sends, in a thread of its own."""
@@ -195,10 +217,9 @@ def detach_output() -> None:
     os.close(nothing)
 
 
-def _write(stream: IO[bytes], message: object) -> None:
+def _packed(message: object) -> bytes:
     data = pickle.dumps(message)
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
+    return _LENGTH.pack(len(data)) + data
 
 
 def _messages(descriptor: int) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from multiprocessing.connection import Connection
 from threadpoolctl import threadpool_limits
 
 from td3core.config import EnvChoice, RunConfig
+from td3core.envs.make import note_usable
 from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
@@ -49,6 +50,8 @@ def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) ->
     leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
+    # The run has made it.
+    note_usable(env)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         while True:
             policy = pipe.recv()

@@ -22,10 +22,11 @@ from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
-from td3core.config import RunConfig, Tunables, check_together
+from td3core.config import EnvChoice, RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
+from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
@@ -33,6 +34,7 @@ from td3core.errors import (
     Message,
     RequestError,
     RunError,
+    StoppedError,
     reason_of,
     require_no_interrupt,
     traceback_of,
@@ -40,7 +42,7 @@ from td3core.errors import (
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
@@ -79,10 +81,14 @@ class RunPlan:
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
+    rehearse: bool = True
+    """Make its environment in another process first, for a file names it; a stop ends that."""
     notices: tuple[Message, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
     """Refuse it where it would differ from a run that was never interrupted."""
+    undo: list[Callable[[], None]] = field(default_factory=list)
+    """What to call if it is refused after its folder was prepared."""
 
 
 def train(
@@ -95,6 +101,7 @@ def train(
     *,
     consent: Consent = NO_CONSENT,
     group: str = "",
+    rehearse: bool = False,
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
@@ -103,6 +110,7 @@ def train(
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
+    ``rehearse``: make the environment in another process first, and end it if a stop is requested.
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
@@ -124,6 +132,7 @@ def train(
             directory=make,
             schedule=Schedule(changes_of(entries)),
             consent=consent,
+            rehearse=rehearse,
         )
 
     return _conduct(plan, control, report)
@@ -150,6 +159,7 @@ def resume(
         # Nobody may write to the run between reading it here and resuming it.
         resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
+        note_module_folder(run)
         point = resume_point(directory)
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
@@ -158,7 +168,11 @@ def resume(
         config, notices = with_recorded_numerics(directory.config, recorded)
         config = engine.resolve_again(config)
 
+        undo: list[Callable[[], None]] = []
+
         def reopen(config: RunConfig) -> RunDirectory:
+            if exact:
+                undo.append(directory.keep_written())
             reopened = directory.with_config(config)
             # It is locked already; this is for a folder that has to be made again.
             reopened.rewritten = partial(_lock, reopened, resources)
@@ -178,6 +192,7 @@ def resume(
             consent=consent,
             notices=tuple(notices),
             exact=exact,
+            undo=undo,
         )
 
     return _conduct(plan, control, report)
@@ -201,6 +216,7 @@ def branch(
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        note_module_folder(checkpoint)
         recorded = point.saved.header.numerics
         config, notices = with_recorded_numerics(config, recorded)
         if "numerics" in values or "engine" in values:
@@ -248,7 +264,7 @@ def _conduct(
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
-        except kernel_cache.StoppedError:
+        except StoppedError:
             message = Message("Stopped before the first step.")
             outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
@@ -270,8 +286,11 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     torch.set_num_threads(config.torch_threads)
     # The window trains one run after the other; the user may have corrected the environment since.
     forget_changed_code(config.choice)
+    choice = config.choice.with_consent(plan.consent)
+    if plan.rehearse:
+        _rehearse(choice, control, report)
     isolation = Isolation()
-    info = isolation.call(partial(check_env, config.choice.with_consent(plan.consent)))
+    info = isolation.call(partial(check_env, choice))
     for message in isolation.call(partial(check_before_training, config, info)):
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
@@ -307,8 +326,21 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     )
     resources.callback(trainer.close)
     if plan.point is not None:
-        trainer.resume_from(plan.point, deviations, exact=plan.exact)
+        try:
+            trainer.resume_from(plan.point, deviations, exact=plan.exact)
+        except RequestError:
+            for put_back in plan.undo:
+                put_back()
+            raise
     return trainer
+
+
+def _rehearse(choice: EnvChoice, control: Control, report: Report) -> None:
+    rehearse(
+        [choice],
+        announce=lambda message: report(Preparing(message=message)),
+        stopped=lambda: control.stopping,
+    )
 
 
 def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> RunPlan:

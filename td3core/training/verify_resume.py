@@ -8,10 +8,11 @@ from pathlib import Path
 
 from td3core import checkpoint
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message, RequestError, RunError
+from td3core.envs.check.rehearsal import rehearse
+from td3core.errors import Message, RequestError, RunError, StoppedError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
 from td3core.runs.tables import read_table
 from td3core.system import files
@@ -61,11 +62,16 @@ def verify(
         RunError: it failed, or ``stopped`` returned True.
     """
     run = RunDirectory.open(path)
+    note_module_folder(path)
     point = resume_point(run)
     if point is None:
         raise RequestError("{run} has no checkpoint yet to resume from.", run=path.name)
     counters = point.saved.header.counters
     begin = counters.env_steps
+    try:
+        rehearse([run.config.choice.with_consent(consent)], announce=announce, stopped=stopped)
+    except StoppedError:
+        raise _stopped() from None
     steps += max(run.config.learning_starts - begin, counters.no_updates_until - begin, 0)
     with tempfile.TemporaryDirectory(prefix="td3-verify-") as folder:
         straight = _copy(run, point.path, Path(folder) / "straight")
@@ -115,8 +121,12 @@ def _resume(
     if isinstance(outcome, Failed):
         raise RunError(outcome.message)
     if stopped():
-        raise RunError("The check was stopped.")
+        raise _stopped()
     return warnings
+
+
+def _stopped() -> RunError:
+    return RunError("The check was stopped.")
 
 
 def _differences(one: Path, other: Path) -> list[Message]:

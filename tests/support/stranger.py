@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from td3core.envs import trust_store
+from td3core.envs import make, trust, trust_store
 
+_HANGS_S = 40
+"""For ever, as far as a test is concerned; one that fails ends after it."""
 _TEXT = """
 import os
 
@@ -51,11 +53,14 @@ class Stranger:
     """Code in folders of one's own, its marks, and a file of what the user has allowed."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
         self.folder, self.marks = folder / "theirs", folder / "marks"
         self.folder.mkdir()
         self.trusted = folder / "trusted.json"
         monkeypatch.setenv("TD3_STUDIO_TRUST", str(self.trusted))
         monkeypatch.syspath_prepend(str(self.folder))
+        # What runs say of it.
+        monkeypatch.setattr(trust, "noted_folders", {})
 
     def write(self, name: str, folder: Path | None = None) -> Path:
         """Write a module ``a.b`` with its packages; each of them leaves a mark."""
@@ -69,6 +74,15 @@ class Stranger:
         path = at / f"{parts[-1]}.py"
         path.write_text(mark + ENVIRONMENT)
         return path
+
+    def hang(self, name: str) -> None:
+        """Let the environment of a module, and of no process so far, take long to be made."""
+        path = self.folder / f"{name}.py"
+        line = "self.render_mode = render_mode"
+        slow = f'__import__("time").sleep({_HANGS_S}); {line}'
+        path.write_text(path.read_text().replace(line, slow))
+        self.leave(name)
+        self._monkeypatch.setattr(make, "usable_environments", set())
 
     @property
     def imported(self) -> set[str]:

@@ -24,6 +24,8 @@ def main() -> None:
             raise KeyError(asked)
         if asked == "fork":
             _fork()
+        if asked == "hang":
+            time.sleep(PATIENCE_S)
         if asked == "write":
             for number in range(LINES):
                 sys.stderr.write(f"line {number}\n")

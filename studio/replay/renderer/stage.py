@@ -22,6 +22,7 @@ from td3core.errors import RequestError
 from td3core.evaluation.disturbance import noise_of
 from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.randomness import Purpose, episode_seed
+from td3core.runs.directory import note_module_folder
 
 HOLD_S = 1.0
 _EARLY = 0.1
@@ -51,6 +52,7 @@ class LoadedAgent:
         self.header = found.header
         self.env_id = found.header.config.env
         self.choice = found.header.config.choice.with_consent(consent)
+        note_module_folder(path)
         forget_changed_code(self.choice)
         self.policy = found.policy()
         self.critic = found.critic()

@@ -22,7 +22,7 @@ from typing import Any
 from filelock import Timeout
 
 from td3core.algorithm.fused import cache_file
-from td3core.errors import Message, RunError, brief
+from td3core.errors import Message, RunError, StoppedError, brief
 from td3core.system.child_process import python_command
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,6 @@ _providing = threading.Lock()
 
 class KernelError(RunError):
     """The update cannot be compiled on this computer."""
-
-
-class StoppedError(Exception):
-    """A stop was requested before the update was compiled."""
 
 
 def works() -> bool:

@@ -1,60 +1,125 @@
 """Makes environments that a file names in a process of its own first, which can be ended."""
 
+import faulthandler
+import os
+import queue
 import time
-from collections.abc import Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
 
 from td3core.config import EnvChoice
+from td3core.envs import trust
 from td3core.envs.check.trial import run_trial
-from td3core.errors import RequestError, reason_of
-from td3core.system.child_process import ChildProcess
+from td3core.envs.make import is_usable, note_usable
+from td3core.errors import Message, RequestError, StoppedError, reason_of
+from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
 
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
 _LOOK_S = 0.1
+_END_S = 1.0
 
 
-def rehearse(choices: Sequence[EnvChoice], limit_s: float = LIMIT_S) -> None:
+def rehearse(
+    choices: Sequence[EnvChoice],
+    *,
+    announce: Callable[[Message], None] = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+    limit_s: float = LIMIT_S,
+) -> None:
     """Make each environment in another process, take a step there, and wait at most so long.
 
-    The arguments of a simulator may keep its library busy for ever, where no Ctrl-C reaches it. An
-    environment that cannot be made is no fault here: whoever makes it says why.
+    The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
+    reaches it. Left out are Gymnasium's own ones without arguments, what this process has made
+    before, and code without consent. An environment that cannot be made is no fault here: whoever
+    makes it says why.
+
+    Args:
+        choices: the environments.
+        announce: called with a sentence before each.
+        stopped: asked all the time; True ends the wait.
+        limit_s: for each of them.
 
     Raises:
         RequestError: that took too long, or ended the process.
+        StoppedError: ``stopped`` returned True.
     """
-    if not choices:
+    strange = [choice for choice in choices if _needs_rehearsal(choice)]
+    if not strange:
         return
-    child, end = ChildProcess("rehearsal", _make_all, tuple(choices)), time.monotonic() + limit_s
+    for choice in strange:
+        # Here, so that the other process searches where this one would.
+        trust.prepare_import(choice.env_id)
+    answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    child = MessageProcess(__name__, answers.put, lambda _: answers.put(None))
     try:
-        for choice in choices:
-            while not child.pipe.poll(_LOOK_S):
-                if time.monotonic() > end:
-                    raise RequestError(
-                        "{env_id} could not be made within {seconds:.0f} s with env_args {args}.",
-                        env_id=choice.env_id,
-                        seconds=limit_s,
-                        args=choice.args,
-                    )
-            try:
-                child.pipe.recv()
-            except (EOFError, OSError):
-                raise RequestError(
-                    "Making {env_id} with env_args {args} ended its process.",
-                    env_id=choice.env_id,
-                    args=choice.args,
-                ) from None
+        child.send((strange, limit_s))
+        for choice in strange:
+            announce(Message("Trying {env_id} in a process of its own", env_id=choice.env_id))
+            problem = _answer(answers, choice, stopped, limit_s)
+            if not problem:
+                note_usable(choice)
     finally:
         # Also after Ctrl-C.
-        child.stop(kill=True)
+        child.kill()
+        child.join(_END_S)
 
 
-def _make_all(pipe: Connection, choices: Sequence[EnvChoice]) -> None:
-    for choice in choices:
+def _needs_rehearsal(choice: EnvChoice) -> bool:
+    strange = bool(choice.kwargs) or trust.names_code(choice)
+    return strange and not is_usable(choice) and not trust.unconsented(choice)
+
+
+def _answer(
+    answers: "queue.SimpleQueue[str | None]",
+    choice: EnvChoice,
+    stopped: Callable[[], bool],
+    limit_s: float,
+) -> str:
+    """Return why the environment cannot be made; empty if it can."""
+    end = time.monotonic() + limit_s
+    while True:
+        if stopped():
+            raise StoppedError
         try:
-            # With a step: a simulator may be told to take billions at once.
-            run_trial(choice, 1)
-        except Exception as problem:
-            pipe.send(reason_of(problem))
-        else:
-            pipe.send("")
+            answer = answers.get(timeout=_LOOK_S)
+        except queue.Empty:
+            if time.monotonic() < end:
+                continue
+            raise RequestError(
+                "{env_id} could not be made within {seconds:.0f} s{args}.",
+                seconds=limit_s,
+                **_named(choice),
+            ) from None
+        if answer is None:
+            raise RequestError("Making {env_id}{args} ended its process.", **_named(choice))
+        return answer
+
+
+def _named(choice: EnvChoice) -> dict[str, object]:
+    given = Message(" with env_args {args}", args=choice.args) if choice.args else ""
+    return {"env_id": choice.env_id, "args": given}
+
+
+def main() -> None:
+    """Make what the parent sends, and answer each with why it cannot be made, if it cannot."""
+    link = ParentLink()
+    ignore_terminal()
+    try:
+        choices, limit_s = link.receive()
+    except EOFError:
+        return
+    link.listen(lambda _: None, lambda: os._exit(1))
+    with open(os.devnull, "w") as nothing:  # noqa: PTH123
+        for choice in choices:
+            # Where a simulator does not let the thread run that listens to the parent.
+            faulthandler.dump_traceback_later(2 * limit_s, exit=True, file=nothing)
+            link.send(_problem_of(choice))
+
+
+def _problem_of(choice: EnvChoice) -> str:
+    try:
+        # With a step: a simulator may be told to take billions at once.
+        run_trial(choice, 1)
+    except Exception as problem:
+        return reason_of(problem)
+    return ""

@@ -1,9 +1,10 @@
 """A group in a process of its own: what that process does."""
 
+import threading
 import time
 from typing import Any
 
-from td3core.errors import RequestError
+from td3core.errors import Message, RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import open_group
@@ -28,25 +29,30 @@ def main() -> None:
     link = ParentLink()
     ignore_terminal()
     try:
-        link.send(_train(link, link.receive()))
+        job, commands = link.receive(), _Commands()
     except EOFError:
         return
+    link.listen(commands.take, commands.parent_gone)
+    try:
+        link.send(_train(link, job, commands))
     except RequestError as problem:
         link.send(GroupEnded(problem=problem.message))
+    except StoppedError:
+        link.send(GroupEnded(problem=Message("Stopped before the first step.")))
 
 
-def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
+def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands") -> GroupEnded:
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
         plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.consent, job.jobs)
-        group, allocation = plan_group(*plan)
+        group, allocation = plan_group(*plan, commands.stopped)
     else:
         group, notice = on_this_machine(open_group(job.path))
         if notice:
             link.send(GroupLog(seed=group.seeds[0], line=notice))
         if job.steps is not None:
             group = group.with_steps(job.steps)
-        allocation = allocation_of(group, job.consent)
+        allocation = allocation_of(group, job.consent, stopped=commands.stopped)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
     conductor = Conductor(
@@ -56,8 +62,7 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup) -> GroupEnded:
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
         consent=job.consent,
     )
-    commands = _Commands(conductor)
-    link.listen(commands.take, commands.parent_gone)
+    commands.begin(conductor)
     return GroupEnded(statuses=conductor.run(save=extended))
 
 
@@ -78,20 +83,40 @@ class _Throttle:
 
 
 class _Commands:
-    """Passes on what the parent asks for."""
+    """Passes on what the parent asks for; what comes before the runs begin waits for them."""
 
-    def __init__(self, conductor: Conductor) -> None:
-        self._conductor, self._detached = conductor, False
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._conductor: Conductor | None = None
+        self._early: list[Command] = []
+        self._detached = False
+
+    def begin(self, conductor: Conductor) -> None:
+        with self._lock:
+            self._conductor = conductor
+            for command in self._early:
+                conductor.command(command)
+
+    def stopped(self) -> bool:
+        """Return whether the group is to end before it has begun."""
+        return any(command.verb == "stop" and command.seed is None for command in self._early)
 
     def take(self, message: Any) -> None:
         if message == "detach":
             self._detached = True
             detach_output()
         else:
-            self._conductor.command(message)
+            self._command(message)
+
+    def _command(self, command: Command) -> None:
+        with self._lock:
+            if self._conductor is None:
+                self._early.append(command)
+            else:
+                self._conductor.command(command)
 
     def parent_gone(self) -> None:
         """Save all runs and end, unless the parent has said that it would leave."""
         if not self._detached:
             detach_output()
-            self._conductor.command(Command(verb="stop"))
+            self._command(Command(verb="stop"))

@@ -1,15 +1,21 @@
 """Plans a group: checks its settings, shares the machine among its runs, writes its file."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import Consent
+from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
 from td3core.experiments.groups.group import Group, create_group
 from td3core.system import numerics
+
+
+def _never() -> bool:
+    return False
 
 
 def plan_group(
@@ -19,16 +25,19 @@ def plan_group(
     tunables: Tunables,
     consent: Consent,
     jobs: int | None = None,
+    stopped: Callable[[], bool] = _never,
 ) -> tuple[Group, Allocation]:
     """Make a new group, and decide how many of its runs train at once.
 
     Threads and numerics class are part of its settings, because results depend on them.
+    ``stopped`` is asked while its environment is made in another process.
 
     Raises:
         RequestError: the settings are refused, or the folder cannot be written.
+        StoppedError: ``stopped`` returned True.
     """
     check_together(config, tunables)
-    allocation = _allocate(len(seeds), config, tunables, consent, jobs)
+    allocation = _allocate(len(seeds), config, tunables, consent, jobs, stopped)
     name = numerics.resolve_for_children(config.numerics)
     config = replace(config, threads=allocation.threads, numerics=name)
     return create_group(runs_dir, seeds, config, tunables, jobs), allocation
@@ -46,20 +55,35 @@ def on_this_machine(group: Group) -> tuple[Group, Message | None]:
     return replace(group, config=replace(group.config, numerics=name)), sentence
 
 
-def allocation_of(group: Group, consent: Consent, jobs: int | None = None) -> Allocation:
+def allocation_of(
+    group: Group,
+    consent: Consent,
+    jobs: int | None = None,
+    stopped: Callable[[], bool] = _never,
+) -> Allocation:
     """Decide how many runs of a group train at once, with as many threads as they began with.
 
-    ``jobs`` replaces the number that the user wanted when it was started.
+    ``jobs`` replaces the number that the user wanted when it was started; ``stopped`` is as in
+    :func:`plan_group`.
 
     Raises:
         RequestError: its environment cannot be used.
+        StoppedError: ``stopped`` returned True.
     """
-    return _allocate(len(group.seeds), group.config, group.tunables, consent, jobs or group.jobs)
+    jobs = jobs or group.jobs
+    return _allocate(len(group.seeds), group.config, group.tunables, consent, jobs, stopped)
 
 
 def _allocate(
-    runs: int, config: RunConfig, tunables: Tunables, consent: Consent, jobs: int | None
+    runs: int,
+    config: RunConfig,
+    tunables: Tunables,
+    consent: Consent,
+    jobs: int | None,
+    stopped: Callable[[], bool],
 ) -> Allocation:
-    info = check_env(config.choice.with_consent(consent))
+    choice = config.choice.with_consent(consent)
+    rehearse([choice], stopped=stopped)
+    info = check_env(choice)
     needed = bytes_of_run(config, tunables, info)
     return allocate(runs, needed, jobs, config.threads)

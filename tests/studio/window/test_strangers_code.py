@@ -1,10 +1,13 @@
 """A run of a stranger in the window: its code is asked about once, and not run without a yes."""
 
 import os
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import gymnasium as gym
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QWidget
@@ -27,6 +30,8 @@ from tests.td3core.helpers import finish
 NAME = "theirs_env"
 ENV = f"{NAME}:Slide"
 WAIT_MS = 60_000
+SOON_S = 10.0
+"""It takes a fraction of a second, but for a machine that is busy."""
 Find = Callable[[str], QWidget]
 
 
@@ -144,6 +149,42 @@ def test_a_run_is_resumed_after_a_yes(
         pass
     qtbot.waitUntil(lambda: idle(window), timeout=WAIT_MS)
     assert "not allowed" not in window.banner.text
+
+
+@pytest.mark.parametrize("how", ["stop", "close"])
+def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    stranger.hang(NAME)
+    stranger.allow(NAME)
+    monkeypatch.setattr(QDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "stop")
+    before = sorted(run.parent.rglob("*"))
+    window.launcher.resume(run)
+    qtbot.waitUntil(lambda: NAME in window.model.preparing, timeout=WAIT_MS)
+    assert find("status_state").text().endswith("preparing")
+    (child,) = (
+        each
+        for each in psutil.Process().children()
+        if any("rehearsal" in word for word in each.cmdline())
+    )
+    started = time.monotonic()
+    if how == "close":
+        window.close()
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=WAIT_MS)
+    else:
+        click(qtbot, find("stop_button"))
+        qtbot.waitUntil(lambda: idle(window), timeout=WAIT_MS)
+    assert time.monotonic() - started < SOON_S
+    assert not child.is_running()
+    assert sorted(run.parent.rglob("*")) == before
+    assert NAME not in sys.modules
 
 
 @pytest.mark.slow

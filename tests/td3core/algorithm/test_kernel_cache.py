@@ -18,7 +18,7 @@ import pytest
 
 from td3core.algorithm.fused import cache_file, kernel_cache, machine_code
 from td3core.algorithm.fused import compile as compiling
-from td3core.errors import Message
+from td3core.errors import Message, StoppedError
 
 _COPY = "import shutil, sys\nshutil.copyfile(sys.argv[1], sys.argv[2])\n"
 GOOD = machine_code.to_bytes({})
@@ -247,7 +247,7 @@ def test_a_stop_ends_the_wait_and_the_compiler(cache: Cache) -> None:
     cache.script = "import time\ntime.sleep(60)"
     # Others of this process, such as the one that tracks shared memory.
     before, began = set(psutil.Process().children()), time.monotonic()
-    with pytest.raises(kernel_cache.StoppedError):
+    with pytest.raises(StoppedError):
         cache.provide(lambda: bool(set(psutil.Process().children()) - before))
     assert time.monotonic() - began < 2
     assert set(psutil.Process().children()) <= before
@@ -290,7 +290,7 @@ def test_where_another_compiler_dies_this_process_takes_over(cache: Cache) -> No
 
 def test_a_stop_ends_the_wait_for_another_process(cache: Cache) -> None:
     cache_file.make_folder()
-    with cache_file.lock(), pytest.raises(kernel_cache.StoppedError):
+    with cache_file.lock(), pytest.raises(StoppedError):
         cache.provide(lambda: True)
 
 

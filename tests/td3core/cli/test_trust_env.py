@@ -58,6 +58,32 @@ def answers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
+@pytest.mark.parametrize("name", ["eval", "resume", "verify", "film"])
+def test_a_run_knows_where_the_module_of_its_environment_lies(
+    stranger: Stranger,
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    elsewhere = [each for each in sys.path if each != str(stranger.folder)]
+    monkeypatch.setattr(sys, "path", [*elsewhere])
+    # That it says so is no consent.
+    assert app.main(COMMANDS[name](run, tmp_path)) == 2
+    assert str(stranger.folder / f"{NAME}.py") in capsys.readouterr().err
+    assert stranger.imported == set()
+    assert app.main([*COMMANDS[name](run, tmp_path), "--trust-env"]) == 0
+    assert stranger.imported == {NAME}
+    if name == "eval":
+        stranger.leave(NAME)
+        monkeypatch.setattr(sys, "path", [*elsewhere])
+        stranger.folder.rename(tmp_path / "moved")
+        assert app.main([*COMMANDS[name](run, tmp_path), "--trust-env"]) == 2
+        said = capsys.readouterr().err
+        assert f"No module named '{NAME}' in {Path.cwd()}, {stranger.folder}" in said
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_without_a_terminal_a_strangers_run_is_refused_and_nothing_imported(
     stranger: Stranger,

@@ -6,16 +6,31 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium as gym
 import psutil
 import pytest
 
+from td3core.checkpoint import load
 from td3core.config import EnvChoice
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import make_env
-from td3core.errors import RequestError
-from tests.td3core.helpers import write_checkpoint
+from td3core.envs.trust import typed
+from td3core.errors import RequestError, RunError
+from td3core.evaluation.evaluate import evaluate
+from td3core.protocol.control import Control
+from td3core.protocol.events import Event, Failed, Preparing
+from td3core.training.launch import branch, resume, train
+from td3core.training.verify_resume import verify
+from tests.support.stranger import Stranger
+from tests.td3core.helpers import finish, tiny, write_checkpoint
+
+NAME = "theirs_env"
+ENV = EnvChoice(f"{NAME}:Slide")
+SOON_S = 10.0
+"""It takes a fraction of a second, but for a machine that is busy."""
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -48,22 +63,129 @@ def test_an_environment_that_cannot_be_made_is_left_to_whoever_makes_it() -> Non
     rehearse([EnvChoice("Pendulum-v1", json.dumps({"g": 1.0})), EnvChoice("Nothing-v0")])
 
 
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a run whose environment, a module, is never made again."""
+    stranger = Stranger(tmp_path, monkeypatch)
+    stranger.write(NAME)
+    run = finish(tmp_path / "runs", ENV.env_id, checkpoint_interval=30).run
+    stranger.hang(NAME)
+    stranger.allow(NAME)
+    yield run
+    stranger.leave(NAME)
+    gym.registry.pop("StrangerSlide-v0", None)
+
+
+class Clock:
+    """Asks for a stop once the environment is being made, and tells how long ago that was."""
+
+    def __init__(self) -> None:
+        self.control, self._since = Control(), 0.0
+
+    def report(self, event: Event) -> None:
+        if isinstance(event, Preparing):
+            self.stop(event.message)
+
+    def stop(self, message: str) -> None:
+        if NAME in message:
+            self._since = time.monotonic()
+            self.control.stop()
+
+    def stopped(self) -> bool:
+        return self.control.stopping
+
+    @property
+    def waited_s(self) -> float:
+        assert self._since, "no environment was announced"
+        return time.monotonic() - self._since
+
+
+def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -> None:
+    consent, last = typed(ENV).consent, hanging / "checkpoints" / "last.safetensors"
+    config, tunables = tiny(ENV.env_id)
+    runs = hanging.parent
+    before = sorted(runs.rglob("*"))
+
+    def resumed(clock: Clock) -> object:
+        return resume(hanging, clock.control, clock.report, steps=80, consent=consent)
+
+    def branched(clock: Clock) -> object:
+        return branch(last, {"steps": 80}, clock.control, clock.report, runs, consent=consent)
+
+    def new(clock: Clock) -> object:
+        told = clock.control, clock.report, runs
+        return train(config, tunables, *told, consent=consent, rehearse=True)
+
+    for start in (resumed, branched, new):
+        clock = Clock()
+        outcome = start(clock)
+        assert isinstance(outcome, Failed)
+        assert outcome.cancelled, outcome
+        assert clock.waited_s < SOON_S
+        assert sorted(runs.rglob("*")) == before
+    assert NAME not in sys.modules
+
+
+def test_a_check_and_an_evaluation_stop_while_the_environment_is_made(hanging: Path) -> None:
+    clock = Clock()
+    with pytest.raises(RunError, match="stopped"):
+        verify(hanging, announce=clock.stop, stopped=clock.stopped, consent=typed(ENV).consent)
+    assert clock.waited_s < SOON_S
+    started = time.monotonic()
+    policy = load(hanging / "checkpoints" / "last.safetensors").policy()
+    going_on = iter([True, False])
+    stopped = evaluate(policy, typed(ENV), episodes=1, seed=0, keep_going=lambda: next(going_on))
+    assert stopped is None
+    assert time.monotonic() - started < SOON_S
+    assert NAME not in sys.modules
+
+
+def test_an_environment_is_tried_in_another_process_once_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice, said = EnvChoice("Pendulum-v1", json.dumps({"g": 1.23})), []
+    for _ in range(2):
+        rehearse([choice, EnvChoice("Pendulum-v1")], announce=said.append)
+    assert len(said) == 1
+    stranger = Stranger(tmp_path, monkeypatch)
+    stranger.write(NAME)
+    # Without consent nothing would be imported there either.
+    rehearse([ENV], announce=said.append)
+    assert (len(said), stranger.imported) == (1, set())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize("command", ["eval", "resume", "verify"])
+def test_ctrl_c_ends_a_command_whose_own_environment_is_never_made(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(hanging.parents[1] / "theirs"), prepend=os.pathsep)
+    words = [sys.executable, "-m", "td3core", command, str(hanging)]
+    words += ["--steps", "80"] if command == "resume" else []
+    interrupt([*words, "--trust-env"])
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_ends_a_command_whose_environment_is_never_made(
     endless: EnvChoice, tmp_path: Path
 ) -> None:
     agent = write_checkpoint(tmp_path / "a.safetensors", env="Ant-v5", env_args=endless.args)
-    command = [sys.executable, "-m", "td3core", "eval", str(agent)]
+    interrupt([sys.executable, "-m", "td3core", "eval", str(agent)])
+
+
+def interrupt(command: list[str]) -> None:
+    """Press Ctrl-C once a command makes an environment in another process; it ends soon."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             about, end = psutil.Process(process.pid), time.monotonic() + 60
-            # The one that finds leaked memory, and the one that makes the environment.
-            while len(about.children()) < 2 and process.poll() is None:
+            while not about.children() and process.poll() is None:
                 assert time.monotonic() < end
+                time.sleep(0.05)
             process.send_signal(signal.SIGINT)
             started = time.monotonic()
             assert process.wait(20) == 130
-            assert time.monotonic() - started < 4
+            assert time.monotonic() - started < SOON_S
         finally:
             process.kill()

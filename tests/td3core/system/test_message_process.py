@@ -3,6 +3,8 @@
 import contextlib
 import os
 import queue
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -91,3 +93,16 @@ def test_the_end_of_a_child_is_noticed_though_another_process_holds_its_pipes(
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             left.kill()
+
+
+def test_a_child_that_does_not_read_holds_up_nobody_for_long(start) -> None:
+    process, codes = start(lambda _: None)
+    process.send("hang")
+    started = time.monotonic()
+    for _ in range(3):
+        process.send(b"more than a pipe holds" * 100_000)
+    assert time.monotonic() - started < WAIT_S / 2
+    process.kill()
+    assert codes.get(timeout=WAIT_S) == -9
+    assert process.join(WAIT_S)
+    assert not [each for each in threading.enumerate() if each.name.startswith("write-")]

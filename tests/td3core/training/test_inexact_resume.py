@@ -19,7 +19,7 @@ from td3core.system import files, numerics
 from tests.support.lives import differences
 from tests.support.scripted import Script, StepsEnv
 from tests.td3core.helpers import fail, finish, run, same, tensors
-from tests.td3core.training.resuming import VALUES, go_on, go_on_well, stop_at, stopped
+from tests.td3core.training.resuming import VALUES, contents, go_on, go_on_well, stop_at, stopped
 
 # Where it cannot be the same ---------------------------------------------------------------------
 
@@ -55,6 +55,17 @@ def test_a_memory_that_is_not_what_it_was_is_filled_again(runs_dir: Path, damage
     assert "replay buffer could not be restored: replay.f32" in told.all(Warned)[0].message
     # Killed while it fills, it goes on filling, without another word.
     assert go_on_well(outcome.run, steps=120).env_steps == 120
+
+
+def test_an_exact_resume_that_is_refused_late_leaves_the_run_as_it_was(runs_dir: Path) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    (ended.run / "replay.f32").unlink()
+    before = contents(ended.run)
+    refused, _ = go_on(ended.run, exact=True, steps=120)
+    assert isinstance(refused, Failed)
+    assert refused.request
+    assert "replay buffer could not be restored" in refused.message
+    assert contents(ended.run) == before
 
 
 def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

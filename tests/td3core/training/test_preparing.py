@@ -12,7 +12,7 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.cli import app
 from td3core.cli.experiments.group_progress import GroupProgress
 from td3core.cli.progress import ProgressReporter
-from td3core.errors import Message
+from td3core.errors import Message, StoppedError
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.sweeps.worker import train_run
 from td3core.protocol.control import Control
@@ -33,7 +33,7 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     def provide(announce: Callable[[Message], None], stopped: Callable[[], bool]) -> None:
         announce(WAIT)
         if stopped():
-            raise kernel_cache.StoppedError
+            raise StoppedError
 
     monkeypatch.setattr(kernel_cache, "works", lambda: True)
     monkeypatch.setattr(kernel_cache, "provide", provide)
@@ -126,7 +126,7 @@ def test_ctrl_c_while_a_run_waits_ends_the_command_well(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def provide(*_: object) -> None:
-        raise kernel_cache.StoppedError
+        raise StoppedError
 
     monkeypatch.setattr(kernel_cache, "works", lambda: True)
     monkeypatch.setattr(kernel_cache, "provide", provide)
