@@ -6,8 +6,8 @@ The runs themselves lie among all other runs, named after sweep, trial and seed.
 import contextlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,7 @@ class SweepFolder:
             ) from problem
 
     def _require_same(self, spec: SweepSpec) -> None:
-        before = self.spec()
+        before = self._with_module(self.spec(), spec)
         for name in SweepSpec.__dataclass_fields__:
             if name not in _MAY_CHANGE and getattr(before, name) != getattr(spec, name):
                 raise RequestError(
@@ -165,6 +165,15 @@ class SweepFolder:
                     may=", ".join(_MAY_CHANGE),
                 )
 
+    def _with_module(self, before: SweepSpec, now: SweepSpec) -> SweepSpec:
+        """Return what the file says with the module of its environment, which it does not name.
+
+        The runs have it on record; without any, whichever is given ``now`` will do.
+        """
+        env = next((config.env for config in self._configs()), now.environment)
+        module, colon, _ = env.rpartition(":")
+        return replace(before, environment=f"{module}{colon}{before.environment}")
+
     # Runs ---------------------------------------------------------------------------------------
 
     def run_path(self, number: int, seed: int) -> Path:
@@ -173,12 +182,14 @@ class SweepFolder:
 
     def class_of_runs(self) -> str:
         """Return the numerics class of the runs so far; empty without any."""
+        names = (config.numerics for config in self._configs())
+        return next((name for name in names if name != AUTO), "")
+
+    def _configs(self) -> Iterator[RunConfig]:
+        """Yield the settings of the runs so far, but for those that cannot be read."""
         for path in glob(self.runs_dir, f"{self.name}_t*_s*"):
             with contextlib.suppress(RequestError):
-                name = RunDirectory.open(path).config.numerics
-                if name != AUTO:
-                    return name
-        return ""
+                yield RunDirectory.open(path).config
 
     def make_run(
         self, number: int, seed: int, config: RunConfig, tunables: Tunables, note: str

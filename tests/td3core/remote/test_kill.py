@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from td3core.remote.status import Status
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from tests.support.lives import Life, differences, run_of
-from tests.td3core.helpers import TINY
 
 WAIT_S = 60
-SETTINGS = TINY | {
-    "env": "Pendulum-v1",
+SETTINGS = {
+    "actor_hidden": "8,8",
+    "critic_hidden": "8,8",
+    "batch_size": 8,
+    "threads": 1,
     "learning_starts": 200,
     "steps": 6000,
     "eval_interval": 1500,
@@ -26,12 +29,14 @@ SETTINGS = TINY | {
 def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_journal(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "steered"
-    life = Life.begin(place, SETTINGS)
+    place, straight = tmp_path / "steered", tmp_path / "straight"
+    words = ["train", "Pendulum-v1", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
+    life = Life.begin(place, [*words, "--runs-dir", str(place)])
     end = time.monotonic() + WAIT_S
-    assert life.told()[0] == "begun"
-    while life.env_steps < 300 and time.monotonic() < end:
-        life.told()
+    while _steps(place) < 300:
+        assert life.alive
+        assert time.monotonic() < end
+        time.sleep(0.02)
     path = run_of(place)
     assert path is not None
     control = RemoteControl(path)
@@ -39,14 +44,21 @@ def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_jo
         answer = control.wait(control.change(values), WAIT_S)
         assert answer.done
     reached = answer.env_steps
-    while life.env_steps < reached + 200 and time.monotonic() < end:
-        life.told()
+    while _steps(place) < reached + 200 and time.monotonic() < end:
+        time.sleep(0.02)
     assert life.kill()
     changes = changes_of(RunDirectory.open(path).journal())
     assert {change.name for change in changes} == {"tau", "exploration_noise", "policy_delay"}
-    Life.begin(place, SETTINGS).end()
-    straight = tmp_path / "straight"
-    Life.begin(straight, SETTINGS, journal=str(path)).end()
+    assert Life.begin(place, ["resume", str(path)]).end() == 0
+    journal = ["--journal", str(path), "--runs-dir", str(straight)]
+    assert Life.begin(straight, [*words, *journal]).end() == 0
     other = run_of(straight)
     assert other is not None
     assert differences(path, other) == []
+
+
+def _steps(place: Path) -> int:
+    """Return how far the run in a folder has come, as it says."""
+    path = run_of(place)
+    status = Status.read(path) if path else None
+    return status.env_steps if status else 0

@@ -8,43 +8,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.protocol.events import Ended
-from tests.benchmarks.crashes import Aim, crashes
-from tests.benchmarks.resume_equality import BOTH, equality
+from td3core.runs.journal import Change
+from tests.benchmarks.crashes import Trial, crashes
+from tests.support.configurations import Kind, draw
 from tests.support.damage_cases import Cases, make_run
-from tests.support.lives import differences
+from tests.support.lives import Life, differences, runs_of
 from tests.support.marks import release, slow
 from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import go_on, go_on_well, stop_at
 
 
-@pytest.mark.parametrize("kills", [*slow(1), *release(8)])
-def test_a_run_killed_at_any_moment_loses_no_more_than_its_last_steps(
-    tmp_path: Path, kills: int
+@pytest.mark.parametrize("number", [*slow(0), *release(*range(1, 10))])
+def test_what_is_killed_at_any_moment_ends_as_if_it_had_not_been(
+    tmp_path: Path, number: int
 ) -> None:
-    for figures in crashes(tmp_path, kills=kills, interval=20, steps=500, longest_s=0.3):
-        assert figures.faults == []
-    assert figures.kills == {Aim.RANDOM: kills}
-    assert figures.lost
-    assert 0 <= min(figures.lost) <= max(figures.lost) <= 20
-
-
-@pytest.mark.release
-def test_a_run_killed_in_the_middle_of_writing_goes_on_the_same(tmp_path: Path) -> None:
-    for figures in crashes(tmp_path, kills=0, interval=20, steps=500, aimed=2):
-        assert figures.faults == []
-    assert figures.kills.total() == 2
-    assert set(figures.kills) <= {Aim.AGENT, Aim.MEMORY}
+    # The fifth is a group and the last a sweep.
+    kills = 1 if number == 0 else 2
+    for outcome in crashes(1, [number], kills, tmp_path):
+        assert outcome.differences == []
 
 
 @pytest.mark.slow
-def test_a_run_killed_twice_and_one_that_follows_its_journal_equal_the_whole_one(
-    tmp_path: Path,
-) -> None:
-    found = equality("Pendulum-v1, 4 environments", tmp_path, steps=800, kills=2, ways=BOTH[1:])
-    assert found == {
-        "live changes, killed": (2, []),
-        "journal followed": (0, []),
-    }
+def test_a_run_whose_changes_to_come_are_lost_is_found_to_differ(tmp_path: Path) -> None:
+    drawn = draw(1, 0, 0)
+    assert drawn.kind is Kind.RUN
+    drawn.schedule, drawn.by_hand, drawn.verified = [Change(300, "gamma", 0.5)], 0, False
+    drawn.settings |= {"steps": 400, "num_envs": 1, "env_processes": 0, "gamma": 0.9}
+    trial = Trial(drawn, tmp_path)
+    stopped = Life.begin(trial.place, [*trial.begin(trial.place), "--steps", "200"])
+    assert stopped.end() == 0
+    (run,) = runs_of(trial.runs_dir)
+    (run / "journal.jsonl").write_text("")
+    assert Life.begin(trial.place, ["resume", str(run), "--steps", "400"]).end() == 0
+    trial.compare()
+    assert any("live changes in the journal" in each for each in trial.outcome.differences)
+    assert any("last.safetensors: live settings" in each for each in trial.outcome.differences)
 
 
 REAL: dict[str, dict[str, Any]] = {

@@ -18,6 +18,7 @@ from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
 from tests.td3core.experiments.sweeps import scripted_runs
 from tests.td3core.experiments.sweeps.scripted_runs import (
+    TEXT,
     Killed,
     ScriptedExecutor,
     conduct,
@@ -111,6 +112,21 @@ def test_another_sweep_of_the_same_name_is_refused(runs_dir: Path) -> None:
     (runs_dir / "sweeps" / "scripted" / "sweep.toml").unlink()
     with pytest.raises(RequestError, match="runs of an earlier sweep"):
         conduct(runs_dir, ScriptedExecutor(rising))
+
+
+def test_a_sweep_of_an_environment_of_a_module_continues_with_the_same_module(
+    runs_dir: Path,
+) -> None:
+    folder = SweepFolder(runs_dir, "own")
+    text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
+    spec = launch.with_module(parse(text, "own"), "my_module")
+    for _ in range(2):
+        # Killed before its first run, too.
+        folder.begin(text, spec)
+    folder.make_run(0, 0, *spec.run_settings({"tau": 0.5, "gamma": 0.9}, 0), "")
+    folder.begin(text, spec)
+    with pytest.raises(RequestError, match="another environment"):
+        folder.begin(text, launch.with_module(parse(text, "own"), "another_module"))
 
 
 @pytest.mark.parametrize("pruning", ["median", pytest.param("asha", marks=pytest.mark.slow)])
