@@ -1,8 +1,10 @@
 """The main job, clicked through in the real window on a real environment."""
 
 import json
+from multiprocessing import resource_tracker
 
 import numpy as np
+import psutil
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
@@ -231,3 +233,25 @@ def test_a_wrong_layer_list_is_named_with_what_it_takes(qtbot, window, find):
     click(qtbot, find("train_button"))
     assert "actor_hidden" in window.banner.text
     assert window.controller.state is SessionState.IDLE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_process", [False, True], ids=["thread", "process"])
+def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
+    qtbot, window, find, own_process
+):
+    # The one that finds leaked memory serves all tests of this process.
+    resource_tracker.ensure_running()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    window.controller.own_process = own_process
+    listener = start_pendulum(qtbot, window, find)
+    qtbot.waitUntil(lambda: bool(listener.all(events.Evaluated)), timeout=120_000)
+    click(qtbot, find("stop_button"))
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=60_000)
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=60_000):
+        window.replay.load(listener.said[-1].last_checkpoint)
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=60_000)
+    # Zombies included.
+    left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    assert left == []

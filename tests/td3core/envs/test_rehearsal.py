@@ -143,7 +143,8 @@ def test_a_check_and_an_evaluation_stop_while_the_environment_is_made(hanging: P
 def test_an_environment_is_tried_in_another_process_once_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choice, said = EnvChoice("Pendulum-v1", json.dumps({"g": 1.23})), []
+    choice = EnvChoice("Pendulum-v1", json.dumps({"g": 1.23}))
+    said: list[str] = []
     for _ in range(2):
         rehearse([choice, EnvChoice("Pendulum-v1")], announce=said.append)
     assert len(said) == 1

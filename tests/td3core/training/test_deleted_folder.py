@@ -2,15 +2,18 @@
 
 import shutil
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from td3core import checkpoint
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Saved, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.runs.lock import RunLock, holder
 from td3core.runs.tables import read_table
 from tests.support.marks import slow
 from tests.support.scripted import Script
@@ -179,3 +182,26 @@ def test_a_folder_that_was_written_again_is_locked(runs_dir: Path) -> None:
     outcome, _ = run(runs_dir, control=control, **VALUES)
     assert isinstance(outcome, Ended), outcome
     assert "is locked by a living process" in refusals[0]
+
+
+@pytest.mark.parametrize("lose", [delete, move])
+def test_a_run_that_loses_its_folder_leaves_no_process_lock_or_temporary_file(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, lose: Callable[[Path], None]
+) -> None:
+    temporary = runs_dir.parent / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    resource_tracker.ensure_running()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    control = losing(runs_dir, 45, lose)
+    values = {"steps": 97, "eval_interval": 30, "env_processes": 1, "eval_beside": True}
+    outcome, _ = run(runs_dir, "Pendulum-v1", control=control, **values)
+    assert isinstance(outcome, Ended), outcome
+    left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    assert left == []
+    assert [*temporary.iterdir()] == []
+    assert [*runs_dir.iterdir()] == [outcome.run]
+    assert not [*outcome.run.rglob(".*")]
+    assert holder(outcome.run) is None
+    with RunLock(outcome.run):
+        pass
