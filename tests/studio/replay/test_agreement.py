@@ -68,7 +68,7 @@ def test_a_best_agent_that_is_overwritten_while_it_plays_stays_marked_until_its_
     assert marked(pane) == earlier
     assert not any(picture.moment.over for picture in pictures)
     pane.player.set_speed(8.0)
-    newest = ("best  3k", "Step 3,000, best", "newest, step 3,000")
+    newest = ("best  3k  7.0", "Step 3,000, return 7.0, best", "newest, step 3,000")
     qtbot.waitUntil(lambda: marked(pane) == newest, timeout=WAIT_MS)
     assert any(picture.moment.over for picture in pictures)
     qtbot.waitUntil(lambda: steps(pane) == [3000], timeout=WAIT_MS)
@@ -92,7 +92,7 @@ def test_an_overwritten_best_is_marked_by_the_file_of_its_own_step_if_there_is_o
     # The best one can be chosen: it is another agent than the one on show.
     pane.timeline.setFocus()
     qtbot.keyClick(pane.timeline, Qt.Key.Key_Right)
-    newest = ("best  3k", "Step 3,000, best", "newest, step 3,000")
+    newest = ("best  3k  7.0", "Step 3,000, return 7.0, best", "newest, step 3,000")
     qtbot.waitUntil(lambda: marked(pane) == newest, timeout=WAIT_MS)
 
 
