@@ -6,11 +6,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton
 
-from studio.formatting import with_env
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
-from studio.widgets.labels import ElidedLabel, plain_tip
-from td3core.config.algorithm import TD3
+from studio.widgets.labels import ElidedLabel, plain_tip, shortened
 
 _RESUME = "Continue a run from where it stopped"
 _NOTHING_TO_RESUME = "no run is on show or chosen in the list, or it is training"
@@ -88,7 +86,7 @@ class Toolbar(QToolBar):
         self._buttons: dict[str, QToolButton] = {}
         for entry in _RUN_ACTIONS:
             self._add(entry)
-        self._title = ElidedLabel()
+        self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self._title.setObjectName("run_title")
         self._title.setProperty("role", "muted")
         self._title.setContentsMargins(14, 0, 0, 0)
@@ -173,10 +171,10 @@ class Toolbar(QToolBar):
         menu.addAction(self.action("settings"))
         self.action("panels").setMenu(menu)
 
-    def show_run(self, env_id: str, name: str, algorithm: str = TD3) -> None:
-        """Show the name of the run on show, and its algorithm if it is not the usual one."""
-        parts = (algorithm if algorithm != TD3 else "", with_env(env_id, name, "  ·  "))
-        self._title.setText("  ·  ".join(filter(None, parts)))
+    def show_run(self, title: str) -> None:
+        """Show what the run on show is called."""
+        self._title.setText(title)
+        self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio")
 
     def offer_to_resume(self, title: str) -> None:
         """Enable Resume for the run of this name; an empty one disables it."""

@@ -62,7 +62,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     with qtbot.waitSignal(browser.refused) as said:
         browser.model.setData(browser.model.find(run.path), "new")
     assert "No space left" in said.args[0]
-    assert listed(browser) == ["Pendulum-v1"]
+    assert listed(browser) == ["seed 0 · TD3"]
 
 
 @pytest.fixture

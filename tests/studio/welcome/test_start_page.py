@@ -46,7 +46,7 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
         make_run(runs, seed=seed)
     page = StartPage(place, runs)
     read(qtbot, page)
-    assert shown(page, "start_continue_button") == ["Continue half: 600 of 1,000"]
+    assert shown(page, "start_continue_button") == ["Continue Pendulum-v1 · half: 600 of 1,000"]
     with qtbot.waitSignal(page.continue_requested) as asked:
         page.findChild(QPushButton, "start_continue_button").click()
     assert asked.args == [stopped.path]

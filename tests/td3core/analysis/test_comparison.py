@@ -164,7 +164,7 @@ def test_runs_by_themselves_have_the_names_that_the_user_gave_them(runs_dir: Pat
     paths = two_groups(runs_dir, seeds=1)
     write_label(paths[0], RunLabel(name="mine"))
     names = [each.name for each in group_runs(read(paths), ("run",))]
-    assert names == ["mine", "TD3 tau 0.01 seed 0"]
+    assert names == ["mine", "seed 0 · TD3 · τ 0.01"]
 
 
 def test_damaged_rows_are_left_out(runs_dir: Path) -> None:
