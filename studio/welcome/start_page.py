@@ -21,7 +21,7 @@ _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
 """Pixels at the top of the plot, which explain it."""
 _AROUND = 8
-_MOST = 24
+_MOST = 32
 """Characters of a name on a button."""
 
 

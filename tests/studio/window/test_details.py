@@ -31,7 +31,7 @@ from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
 from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
-from td3core.runs.naming import with_env
+from td3core.runs.naming import description_of, with_env
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
@@ -126,7 +126,7 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     for renamed, name, shown in (
         (run, "second", "second"),
         (other, "third", "second"),
-        (run, "", "seed 0 · TD3"),
+        (run, "", description_of(run)),
     ):
         with qtbot.waitSignal(model.renamed):
             model.setData(model.find(renamed.path.absolute()), name)
@@ -179,7 +179,7 @@ def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
     title = find("run_title")
     assert (window.width(), window.minimumSizeHint().width()) == before
     assert find("theme_button").isVisible()
-    assert title.shown.endswith("…")
+    assert "…" in title.shown
     assert title.fontMetrics().horizontalAdvance(title.shown) <= title.width()
     assert name in plain_text(title.toolTip())
 
@@ -417,3 +417,21 @@ def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -
         qtbot.waitUntil(lambda: window.minimumSizeHint().width() <= 1024)
         assert window.minimumSizeHint().height() <= 700, spec.name
         assert (window.width(), window.height()) == (1024, 700), spec.name
+
+
+def test_the_name_of_the_run_on_show_is_not_lost_in_a_narrow_window(
+    qtbot, window, find, runs_dir
+) -> None:
+    name = "calm sea at night with a name that is rather long for a toolbar"
+    open_run(qtbot, window, make_run(runs_dir, name=name))
+    title = find("run_title")
+    for width in (1024, 1600):
+        window.resize(width, 768)
+        qtbot.waitUntil(lambda width=width: window.width() == width)
+        qtbot.waitUntil(lambda: title.visibleRegion().boundingRect().width() > 150)
+        # Both ends of it are seen, all of it in the tooltip and in the title of the window.
+        assert title.shown.startswith("Pendulum")
+        assert title.shown.endswith("toolbar")
+        assert plain_text(title.toolTip()) == f"Pendulum-v1 · {name}"
+    assert find("help_button").text() == "Help"
+    assert window.windowTitle().startswith("Pendulum-v1 · calm sea")
