@@ -84,7 +84,9 @@ class RunCombo(QComboBox):
         for path, title in runs:
             # As text: a combo box does not find other Python objects again.
             self.addItem(title, str(path))
-            self.setItemData(self.count() - 1, plain_tip(str(path)), Qt.ItemDataRole.ToolTipRole)
+            self.setItemData(
+                self.count() - 1, plain_tip(f"{title}\n{path}"), Qt.ItemDataRole.ToolTipRole
+            )
         self.setEnabled(bool(runs))
 
     @Slot()

@@ -1,5 +1,6 @@
 """A keyboard user: does everything without the mouse."""
 
+from studio.formatting import short_steps
 from tests.walkthroughs.keys import choose_by_keys, focused, tab_to, tour
 from tests.walkthroughs.seeing import NotSeenError
 from tests.walkthroughs.user import User
@@ -84,7 +85,7 @@ def steer(by: User) -> int:
     by.expect_state("paused")
     saved = by.step()
     by.press("Ctrl+S")
-    by.row("checkpoint_list", f"{saved / 1000:g}k")
+    by.row("checkpoint_list", short_steps(saved))
     by.press("Ctrl+P")
     by.expect_state("learning")
     return saved
@@ -165,7 +166,7 @@ def find_the_run(by: User) -> None:
 
 
 def step_through_its_agents(by: User, saved: int) -> None:
-    by.row("checkpoint_list", f"{saved / 1000:g}k")
+    by.row("checkpoint_list", short_steps(saved))
     tab_to(by, "replay_timeline")
     first = f"step {saved:,}"
 
