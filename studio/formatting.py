@@ -4,11 +4,12 @@ Counts have groups of thousands, returns one decimal, other measured values four
 """
 
 import math
-import re
 
 from td3core.config.spec import Spec
-
-Value = bool | float | str | tuple[object, ...]
+from td3core.config.value_text import Value, with_letter
+from td3core.config.value_text import about_steps as about_steps
+from td3core.config.value_text import format_count as format_count
+from td3core.config.value_text import format_value as format_value
 
 
 def format_duration(seconds: float) -> str:
@@ -33,11 +34,7 @@ def short_steps(steps: int) -> str:
     """Format a number of steps: 512, 50k, 1.25M; 44,862 where a letter would save nothing."""
     if steps < 1_000 or steps % (100 if steps < 1_000_000 else 10_000):
         return format_count(steps)
-    return _with_letter(steps)
-
-
-def _with_letter(steps: int) -> str:
-    return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"
+    return with_letter(steps)
 
 
 def format_size(size: float) -> str:
@@ -65,11 +62,6 @@ def format_tick(value: float) -> str:
     return f"{value:.3g}"
 
 
-def format_count(count: float) -> str:
-    """Format a number of steps, episodes or runs: 512, 12,340."""
-    return f"{count:,.0f}"
-
-
 def format_return(value: float | None, spread: float | None = None) -> str:
     """Format a return, perhaps with its spread: -207.1, 1,234.5 ± 9.0; empty without one."""
     if value is None:
@@ -84,17 +76,6 @@ def format_share(share: float) -> str:
     return f"{share:.0%}"
 
 
-def format_value(value: Value) -> str:
-    """Format the value of a setting: on, 0.005, 300,000, relu, 64, 64."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, int):
-        return format_count(value)
-    return value if isinstance(value, str) else f"{value:.6g}"
-
-
 def format_setting(spec: Spec, value: Value) -> str:
     """Format the value of a known setting, which may have a word for zero or for no limit."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -103,19 +84,3 @@ def format_setting(spec: Spec, value: Value) -> str:
         if value <= spec.low and spec.lowest:
             return spec.lowest
     return format_value(value)
-
-
-def about_steps(steps: int) -> str:
-    """Format a number of steps in at most three digits: 512, 11.2k, 1.25M."""
-    if steps < 1_000:
-        return format_count(steps)
-    return _with_letter(round(steps, 2 - math.floor(math.log10(steps))))
-
-
-def with_env(env_id: str, name: str, separator: str = " · ") -> str:
-    """Put the environment before the name of a run; not twice if the name begins with it."""
-    # As the folder of a run does, where what is no letter may be another sign.
-    plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
-    if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
-        return name
-    return separator.join(filter(None, (env_id, name)))

@@ -18,6 +18,10 @@ _ELSEWHERE = (
     (
         "In the plots",
         (
+            ("Left, Right", "Read the value before or after this one; with Ctrl, ten further"),
+            ("Up, Down", "Read another curve"),
+            ("+, −", "Zoom along x, with Ctrl along y"),
+            ("0, Home", "Show everything again"),
             ("Wheel", "Zoom along x"),
             ("Ctrl+wheel", "Zoom along y"),
             ("Drag", "Move"),

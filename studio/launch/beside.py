@@ -14,7 +14,7 @@ class RunsBeside(QObject):
     """Starts runs and leaves them to themselves; they are followed like those of other windows."""
 
     started = Signal(object)
-    """The folder of a run that trains now."""
+    """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
     refused = Signal(str)
     _reported = Signal(int, object)
 
@@ -49,4 +49,4 @@ class RunsBeside(QObject):
             self.refused.emit(str(event.message))
         elif isinstance(event, Started) and number in self._starting:
             self._starting.pop(number).detach()
-            self.started.emit(event.run)
+            self.started.emit(event)

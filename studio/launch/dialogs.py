@@ -66,7 +66,7 @@ class MoreStepsDialog(_Question):
     def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)
         sentence = (
-            f"{run.name or run.run.name} finished at step {format_count(run.env_steps)}."
+            f"{run.full_title} finished at step {format_count(run.env_steps)}."
             " To resume it, choose a later last step."
         )
         super().__init__("more_steps", "Resume a finished run", sentence, "Resume", parent)
@@ -85,7 +85,7 @@ class OtherClassDialog(_Question):
 
     def __init__(self, run: RunSummary, numerics: str, parent: QWidget) -> None:
         sentence = (
-            f"{run.name or run.run.name} was trained with {shown(numerics)} kernels, which this"
+            f"{run.full_title} was trained with {shown(numerics)} kernels, which this"
             f" processor does not have. Here it continues with {shown(current())} kernels: it"
             " learns just as well, but will not be the same bit for bit as if it had never been"
             " interrupted."

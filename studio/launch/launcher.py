@@ -32,7 +32,8 @@ from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.metadata import RunStatus, title_of
+from td3core.runs.metadata import RunStatus
+from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import is_here
 
@@ -250,7 +251,7 @@ class RunLauncher(QObject):
         def read(_: object) -> tuple[RunDirectory, list[Change], str]:
             run = RunDirectory.open(path)
             note_module_folder(path)
-            return run, changes_of(run.journal()), title_of(path)
+            return run, changes_of(run.journal()), full_name_of(path)
 
         def ask(found: tuple[RunDirectory, list[Change], str]) -> None:
             run, changes, title = found
@@ -278,7 +279,7 @@ class RunLauncher(QObject):
 
         def read(_: object) -> tuple[RunConfig, str]:
             note_module_folder(path)
-            return RunDirectory.open(path).config, title_of(path)
+            return RunDirectory.open(path).config, full_name_of(path)
 
         def ask(found: tuple[RunConfig, str]) -> None:
             config, title = found

@@ -17,6 +17,7 @@ from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
+from studio.plots.keys import PlotKeys
 from studio.plots.layers.layer import Layer, View
 from studio.plots.legend import Legend
 from studio.plots.readout import Readout
@@ -85,6 +86,7 @@ class PlotCard(QWidget):
         self._header = PlotHeader(plot)
         self._legend = Legend(plot.title, plot.help, theme)
         self._readout = Readout(self.plot, theme)
+        self._keys = PlotKeys(self)
         self._lay_out()
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.plot.customContextMenuRequested.connect(self._show_menu)
@@ -105,7 +107,7 @@ class PlotCard(QWidget):
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
         plot.setMinimumSize(96, 90)
-        # No key does anything in it; a click still ends the editing of a field.
+        # Without curves no key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         for side in _AXES:
@@ -175,6 +177,7 @@ class PlotCard(QWidget):
         axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
         for part in (*axes, *self.layers, self._header, self._legend, self._readout, self._hint):
             part.set_theme(theme)
+        self._keys.set_theme(theme)
 
     # Drawing ------------------------------------------------------------------------------------
 
@@ -196,6 +199,9 @@ class PlotCard(QWidget):
             return
         self._axes_shown = shown
         self._hint.setVisible(not shown)
+        policy = Qt.FocusPolicy
+        self.plot.setFocusPolicy(policy.StrongFocus if shown else policy.ClickFocus)
+        self.plot.setAccessibleDescription("" if shown else self._hint.label.text())
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.show_grid(shown, _GRID)
@@ -205,6 +211,7 @@ class PlotCard(QWidget):
         renamed = step_map.axis != self.step_map.axis
         self.step_map = step_map
         if renamed:
+            self._keys.clear()
             self._name_axes(shown=not self._small)
 
     def limit_steps(self, steps: float) -> None:
@@ -254,6 +261,12 @@ class PlotCard(QWidget):
         self._logarithmic, self._fitted = on, None
         self.plot.set_logarithmic(on)
         self._fit_heights()
+
+    def height_of(self, value: float) -> float:
+        """Return where a value stands on the y axis."""
+        if not self._logarithmic:
+            return value
+        return float(np.log10(value)) if value > 0 else -np.inf
 
     # Reading ------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class Follower(QObject):
             return "deleted"
         run = run_of(agent.path)
         if run is not None and self._run is not None and run != self._run:
-            return f"from {run.name} (earlier run)"
+            return f"from {agent.run or run.name} (earlier run)"
         if self._shows_newest(agent):
             return NEWEST
         return agent.path.stem if agent.path.stem in ("best", "last") else ""

@@ -1,18 +1,16 @@
 """The choice of an earlier run, whose agents are listed as well."""
 
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
-from studio.formatting import with_env
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip
-from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs
+from td3core.runs.naming import names_of
 
 _CHOOSE = "Earlier runs: choose…"
 _NONE = "No earlier runs"
@@ -86,7 +84,9 @@ class RunCombo(QComboBox):
         for path, title in runs:
             # As text: a combo box does not find other Python objects again.
             self.addItem(title, str(path))
-            self.setItemData(self.count() - 1, plain_tip(str(path)), Qt.ItemDataRole.ToolTipRole)
+            self.setItemData(
+                self.count() - 1, plain_tip(f"{title}\n{path}"), Qt.ItemDataRole.ToolTipRole
+            )
         self.setEnabled(bool(runs))
 
     @Slot()
@@ -103,16 +103,5 @@ def _holds_anything(folder: Path, _: Stopped) -> bool:
 
 
 def _titled_runs(folder: Path, _: Stopped) -> Runs:
-    return [(run.path, _title(run)) for run in list_runs(folder)]
-
-
-def _title(run: RunDirectory) -> str:
-    """Return what the user calls a run, else what tells it from others."""
-    name = run.label().name
-    if name:
-        return with_env(run.config.env, name)
-    try:
-        made = datetime.fromisoformat(run.created).astimezone()
-    except ValueError:
-        return f"{run.config.env} · seed {run.config.seed}"
-    return f"{run.config.env} · seed {run.config.seed} · {made:%Y-%m-%d %H:%M:%S}"
+    runs = list(list_runs(folder))
+    return list(zip((run.path for run in runs), names_of(runs), strict=True))

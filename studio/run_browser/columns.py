@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt
 from studio.formatting import about_steps, format_count, format_duration, format_return, short_steps
 from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
-from td3core.config.presets import PLUS
 from td3core.runs.listing import RunSummary
 from td3core.runs.metadata import RunStatus
 
@@ -64,7 +63,7 @@ _NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED
 
 
 _TEXTS: dict[Column, Callable[[RunSummary], str]] = {
-    Column.RUN: lambda run: run.name or run.env,
+    Column.RUN: lambda run: run.title,
     Column.CURVE: lambda _: "",
     Column.LAST: lambda run: format_return(run.last_eval_return),
     Column.BEST: lambda run: format_return(run.best_eval_return),
@@ -73,11 +72,9 @@ _TEXTS: dict[Column, Callable[[RunSummary], str]] = {
     Column.STARTED: lambda run: started(run.created),
     Column.SEED: lambda run: str(run.seed),
     Column.PRESET: lambda run: run.preset,
-    Column.PARENT: lambda run: (
-        f"{run.parent.run} at {short_steps(run.parent.env_steps)}" if run.parent else ""
-    ),
 }
 _ORDERS: dict[Column, Callable[[RunSummary], Any]] = {
+    Column.RUN: lambda run: (run.name or run.env).casefold(),
     Column.LAST: lambda run: _or_least(run.last_eval_return),
     Column.BEST: lambda run: _or_least(run.best_eval_return),
     Column.STEPS: lambda run: float(run.env_steps),
@@ -88,12 +85,14 @@ _ORDERS: dict[Column, Callable[[RunSummary], Any]] = {
 }
 
 
-def text_of(row: RunRow, column: Column, state: str) -> str:
-    """Return the text of one cell."""
+def text_of(row: RunRow, column: Column, state: str, parent: str = "") -> str:
+    """Return the text of one cell; ``parent`` is what the run it was branched from is called."""
     if column is Column.STATE:
         return state
     if row.summary is None:
         return _shown(Path(row.path.name)) if column is Column.RUN else ""
+    if column is Column.PARENT:
+        return branched_from(row, parent)
     return _TEXTS[column](row.summary)
 
 
@@ -102,11 +101,7 @@ def detail_of(row: RunRow) -> str:
     found = row.summary
     if found is None:
         return row.problem
-    variant = [part for part in found.preset.split(PLUS) if part and part != found.env]
-    parts = [f"seed {found.seed}", PLUS.join(variant) or found.algorithm, row.changed]
-    if found.parent is not None:
-        parts.append(f"from {about_steps(found.parent.env_steps)}")
-    return " · ".join(filter(None, parts))
+    return found.description
 
 
 def lines_of(row: RunRow) -> tuple[str, str]:
@@ -124,18 +119,22 @@ def sort_key(row: RunRow, column: Column, state: str) -> Any:
     return _LEAST if column in _NUMBERS else text_of(row, column, state).casefold()
 
 
-def about(row: RunRow) -> str:
+def branched_from(row: RunRow, parent: str) -> str:
+    """Return name and step of what a run was branched from; its folder if that has gone."""
+    origin = row.summary.parent if row.summary else None
+    return f"{parent or origin.run} at {short_steps(origin.env_steps)}" if origin else ""
+
+
+def about(row: RunRow, parent: str = "") -> str:
     """Return the tooltip of a run: its note, its end, its folder."""
     found = row.summary
     if found is None:
         return f"{_html(row.problem)}<br>{_html(_shown(row.path))}"
-    parts = [f"<b>{_html(found.name or found.env)}</b>"]
-    if found.name:
-        parts.append(_html(found.env))
+    parts = [f"<b>{_html(found.title)}</b>", _html(found.env)]
     parts += [_html(text) for text in (found.note, found.message) if text]
     preset = found.preset or "TD3 defaults"
-    if row.changed:
-        parts.append(f"Changed: {_html(row.changed)}")
+    if found.changed:
+        parts.append(f"Changed: {_html(found.changed)}")
     parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
     made = _local(found.created)
     parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
@@ -143,7 +142,7 @@ def about(row: RunRow) -> str:
         last, best = format_return(found.last_eval_return), format_return(found.best_eval_return)
         parts.append(f"Last evaluation {last}, best {best}")
     if found.parent is not None:
-        parts.append(f"Branched from {_html(_TEXTS[Column.PARENT](found))}")
+        parts.append(f"Branched from {_html(branched_from(row, parent))}")
     parts += [
         f"Step {format_count(found.env_steps)} of {format_count(found.steps)}: {found.state}",
         _html(_shown(Path(row.path.name))),

@@ -91,7 +91,7 @@ class RunDelegate(QStyledItemDelegate):
             _two_lines(area, option.fontMetrics.height()),
             strict=True,
         ):
-            shown = option.fontMetrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width())
+            shown = option.fontMetrics.elidedText(line, Qt.TextElideMode.ElideMiddle, area.width())
             painter.setPen(colour)
             painter.drawText(place, room, shown)
         painter.restore()

@@ -51,8 +51,8 @@ def _several(runs: Sequence[RunRow]) -> str:
     if len(runs) > 1:
         return f"{len(runs)} runs"
     (run,) = runs
-    name, folder = run.summary.name if run.summary else "", shortened(run.path.name)
-    return f"{shortened(name)} ({folder})" if name else folder
+    folder = shortened(run.path.name)
+    return f"{shortened(run.title)} ({folder})" if run.summary else folder
 
 
 def _agreed(parent: QWidget, question: str, action: str) -> bool:

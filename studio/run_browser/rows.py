@@ -18,7 +18,7 @@ from td3core.runs.metadata import Parent, RunStatus
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 
-SCHEMA = 1
+SCHEMA = 2
 LEAST_RUNS = 200
 """Shorter lists are read in a moment."""
 _MOST_BYTES = 256 * 2**20
@@ -35,13 +35,11 @@ class RunRow:
     """Times of change of its files when it was read."""
     summary: RunSummary | None = None
     problem: str = ""
-    changed: str = ""
-    """The settings that differ from its preset's."""
 
     @property
     def title(self) -> str:
-        """What the user calls the run, else the name of its folder."""
-        return (self.summary.name if self.summary else "") or self.path.name
+        """What the run is called outside the list; the name of its folder if it is damaged."""
+        return self.summary.full_title if self.summary else self.path.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ def _file(folder: Path) -> Path:
 def _values(row: RunRow) -> dict[str, Any]:
     assert row.summary is not None
     summary = asdict(row.summary) | {"run": row.path.name}
-    return {"stamp": row.stamp, "changed": row.changed, "summary": summary}
+    return {"stamp": row.stamp, "summary": summary}
 
 
 def _row(folder: Path, values: dict[str, Any]) -> RunRow:
@@ -101,5 +99,4 @@ def _row(folder: Path, values: dict[str, Any]) -> RunRow:
         "state": RunStatus(summary["state"]),
         "parent": Parent(**parent) if parent else None,
     }
-    stamp, changed = tuple(values["stamp"]), str(values["changed"])
-    return RunRow(path=path, stamp=stamp, summary=RunSummary(**summary), changed=changed)
+    return RunRow(path=path, stamp=tuple(values["stamp"]), summary=RunSummary(**summary))

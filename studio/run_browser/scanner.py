@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from studio.run_browser.differences import Usual, changed_settings
 from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.runs.listing import open_once, summarise
 from td3core.runs.metadata import RunStatus
+from td3core.runs.naming import Usual
 
 _FIRST_BATCH_S = 0.1
 _MANY_READ = 50
@@ -76,9 +76,7 @@ def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     if known is not None and known.stamp == stamp and not running:
         return None
     try:
-        run = open_once(path)
-        changed = changed_settings(run, usual)
-        row = RunRow(path=path, stamp=stamp, summary=summarise(run), changed=changed)
+        row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path), usual))
     except (RequestError, OSError) as problem:
         # A folder may also change or go while it is read.
         row = RunRow(path=path, stamp=stamp, problem=str(problem))

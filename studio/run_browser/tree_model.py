@@ -51,7 +51,7 @@ class RunTreeModel(QAbstractItemModel):
     name_edited = Signal(Path, str)
     """The user wants a run to have this name; empty removes the one it has."""
     renamed = Signal(Path, str)
-    """A run has another name now, or (empty) none."""
+    """What a run is called now."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -84,13 +84,13 @@ class RunTreeModel(QAbstractItemModel):
                 self._announce(row.path)
         # Here, in another window, or on the command line.
         for row in renamed:
-            self.renamed.emit(row.path, row.summary.name if row.summary else "")
+            self.renamed.emit(row.path, row.summary.title if row.summary else "")
 
     def _has_other_name(self, row: RunRow) -> bool:
         before = self.rows.get(row.path)
         if before is None or before.summary is None or row.summary is None:
             return False
-        return row.summary.name != before.summary.name
+        return row.summary.title != before.summary.title
 
     def _moves(self, row: RunRow) -> bool:
         """True if what is new of a run gives it another place in the list."""
@@ -219,11 +219,11 @@ class RunTreeModel(QAbstractItemModel):
         column = Column(index.column())
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return text_of(row, column, self._state(row))
+                return text_of(row, column, self._state(row), self._parent_title(row))
             case Qt.ItemDataRole.EditRole:
                 return row.summary.name if row.summary else None
             case Qt.ItemDataRole.ToolTipRole:
-                return about(row)
+                return about(row, self._parent_title(row))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return alignment(column)
             case Qt.ItemDataRole.DecorationRole if column is Column.STATE:
@@ -292,9 +292,14 @@ class RunTreeModel(QAbstractItemModel):
         return self._texts[row.path]
 
     def _search_text(self, row: RunRow) -> str:
-        cells = [text_of(row, column, self._state(row)) for column in Column]
-        note = row.summary.note if row.summary else row.problem
-        return " ".join([*cells, detail_of(row), row.path.name, note.replace("\n", " ")])
+        parent = self._parent_title(row)
+        cells = [text_of(row, column, self._state(row), parent) for column in Column]
+        note, env = (row.summary.note, row.summary.env) if row.summary else (row.problem, "")
+        return " ".join([*cells, detail_of(row), env, row.path.name, note.replace("\n", " ")])
+
+    def _parent_title(self, row: RunRow) -> str:
+        parent = self.rows.get(_parent_of(row) or row.path)
+        return parent.summary.title if parent and parent is not row and parent.summary else ""
 
     def _node(self, index: Index) -> _Node:
         return self._numbered[index.internalId()] if index.isValid() else self._root

@@ -58,7 +58,7 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
     record = RunRecord(
         run=path,
         config=run.config,
-        name=summary.name,
+        name=summary.title,
         reward_threshold=_threshold(run),
         first_tunables=run.first_tunables,
     )

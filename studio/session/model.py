@@ -62,7 +62,7 @@ class RunModel(QObject):
 
     @property
     def title(self) -> str:
-        """What the user calls the run on show, else the name of its folder."""
+        """What the run on show is called, with its environment."""
         return self._record.title
 
     @property
@@ -156,7 +156,7 @@ class RunModel(QObject):
         self._unlogged.clear()
 
     def rename(self, name: str) -> None:
-        """Take the name that the user has given the run on show."""
+        """Take what the run on show is called now."""
         self._record.name = name
 
     def expect_branch(self, parent_curves: RunCurves) -> None:

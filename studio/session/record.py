@@ -11,6 +11,7 @@ from td3core.config import RunConfig, Tunables
 from td3core.config.algorithm import TD3, algorithm_of
 from td3core.protocol import events
 from td3core.protocol.time_left import TimeLeft
+from td3core.runs.naming import with_env
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class RunRecord:
     """None before the first run."""
     config: RunConfig | None = None
     name: str = ""
-    """What the user calls the run; empty without a name."""
+    """What the run is called among runs of its environment (see :mod:`td3core.runs.naming`)."""
     device: str = ""
     """Empty for a run that was read from disk."""
     reward_threshold: float | None = None
@@ -39,8 +40,8 @@ class RunRecord:
 
     @property
     def title(self) -> str:
-        """What the user calls the run, else the name of its folder."""
-        return self.name or (self.run.name if self.run else "")
+        """What the run is called, with its environment; empty before the first run."""
+        return with_env(self.config.env if self.config else "", self.name)
 
     @property
     def algorithm(self) -> str:
@@ -58,7 +59,7 @@ class RunRecord:
         """Begin, or resume: what is shown beyond the step it begins at did not happen."""
         if self.run != event.run or self.first_tunables is None:
             self.first_tunables = event.tunables
-        self.run, self.config = event.run, event.config
+        self.run, self.config, self.name = event.run, event.config, event.name or event.run.name
         self.device = f"{event.device} × {event.threads}"
         self.reward_threshold, self.outcome = event.reward_threshold, None
         self.time_left = TimeLeft(event.config)

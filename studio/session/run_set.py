@@ -16,6 +16,7 @@ from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.errors import Message, RequestError
 from td3core.runs.metadata import NOTES
+from td3core.runs.naming import with_env
 from td3core.runs.tables import read_numbers, rising
 
 Stopped = Callable[[], bool]
@@ -238,6 +239,7 @@ def _lines(
     plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
 ) -> tuple[Line, ...]:
     lines = []
+    several = len({each.group.env for each in comparison.groups}) > 1
     for place, each in enumerate(comparison.groups):
         members = [runs[run.path] for run in each.group.runs]
         curves = {
@@ -252,7 +254,7 @@ def _lines(
         for run in members:
             if run.path in view.single and run.path in known and len(members) > 1:
                 alone = _alone(*known[run.path])
-                label = f"{each.name}, seed {run.results.config.seed}"
+                label = with_env(each.group.env if several else "", run.results.title)
                 lines.append(Line(label=label, place=place, curve=alone, faint=True))
     return tuple(lines)
 

@@ -9,6 +9,7 @@ from td3core.config.presets import preset_for
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.metadata import RunStatus
+from td3core.runs.naming import Usual
 from td3core.runs.recent import newest_runs, was_trained_here
 
 FIRST_ENV = "Pendulum-v1"
@@ -31,12 +32,13 @@ class StartFacts:
 def read_facts(runs_dir: Path, stopped: Stopped) -> StartFacts:
     """Read the latest runs of a folder."""
     found: list[tuple[RunDirectory, RunSummary]] = []
+    usual: Usual = {}
     for run in newest_runs(runs_dir, _LOOKED_AT):
         if stopped():
             break
         # A folder may change or go while it is read.
         with contextlib.suppress(OSError):
-            found.append((run, summarise(run)))
+            found.append((run, summarise(run, usual)))
     return StartFacts(
         recent=tuple(summary for _, summary in found[:_RECENT]),
         unfinished=next((each for run, each in found if _can_continue(run, each)), None),

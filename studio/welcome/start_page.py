@@ -21,6 +21,8 @@ _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
 """Pixels at the top of the plot, which explain it."""
 _AROUND = 8
+_MOST = 32
+"""Characters of a name on a button."""
 
 
 class StartPage(QFrame):
@@ -116,8 +118,10 @@ class StartPage(QFrame):
         self._buttons["continue"].setHidden(unfinished is None)
         if unfinished is not None:
             done = f"{format_count(unfinished.env_steps)} of {format_count(unfinished.steps)}"
-            name = shortened(unfinished.name or unfinished.env, 24)
-            self._set_text("continue", f"Continue {name}: {done}")
+            name = unfinished.full_title
+            self._set_text("continue", f"Continue {shortened(name, _MOST)}: {done}")
+            self._buttons["continue"].setAccessibleName(f"Continue {name}: {done}")
+            self._buttons["continue"].setToolTip(plain_tip(f"{_CONTINUE}:\n{name}"))
         for link in self._links:
             self._list.removeWidget(link)
             link.deleteLater()
@@ -131,16 +135,15 @@ class StartPage(QFrame):
         self._buttons[name].setAccessibleName(text)
 
     def _make_link(self, run: RunSummary) -> QPushButton:
-        name = shortened(run.name or run.env, 24)
         best = format_return(run.best_eval_return)
-        text = " · ".join(filter(None, (name, f"seed {run.seed}", f"best {best}" if best else "")))
+        text = " · ".join(filter(None, (run.full_title, f"best {best}" if best else "")))
         link = QPushButton()
         link.setObjectName("start_recent_button")
         link.setProperty("role", "link")
         link.setAccessibleName(f"Open {text}")
-        link.setToolTip(plain_tip(f"{run.run.name}: {run.state}"))
+        link.setToolTip(plain_tip(f"{run.full_title}: {run.state}\nFolder: {run.run.name}"))
         link.setCursor(Qt.CursorShape.PointingHandCursor)
-        mode = Qt.TextElideMode.ElideRight
+        mode = Qt.TextElideMode.ElideMiddle
         shown = link.fontMetrics().elidedText(text, mode, _RECENT_WIDTH)
         link.setText(shown.replace("&", "&&"))
         link.clicked.connect(partial(self.open_requested.emit, run.run))

@@ -11,6 +11,8 @@ from studio.session.model import RunModel
 from studio.window.run_presenter import WindowParts
 from td3core.config import Tunables
 from td3core.errors import RequestError
+from td3core.protocol.events import Started
+from td3core.runs.naming import with_env
 
 _LIST = "list"
 """Where a link leads that only shows the list; all others choose an interrupted run."""
@@ -99,8 +101,9 @@ class ResumeOffer(QObject):
             self._parts.runs.choose_interrupted()
 
     @Slot(object)
-    def _announce_beside(self, run: Path) -> None:
-        text = f"{escape(run.name)} trains in a process of its own."
+    def _announce_beside(self, event: Started) -> None:
+        name = escape(with_env(event.config.env, event.name or event.run.name))
+        text = f"{name} trains in a process of its own."
         link = f'<a href="{_LIST}">Show all runs</a>'
         self._parts.banner.show_message("info", f"{text} {link}", rich=True)
         self._parts.runs.refresh_soon()

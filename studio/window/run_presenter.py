@@ -59,7 +59,7 @@ class RunPresenter(QObject):
         parts, record = self._parts, history.record
         parts.banner.hide()
         if record.config is not None:
-            parts.toolbar.show_run(record.config.env, record.title, record.algorithm)
+            parts.toolbar.show_run(record.title)
             parts.setup.show_run(record.config, record.title)
         if record.progress is not None:
             parts.live.offer(record.first_tunables, record.progress.tunables)
@@ -69,7 +69,7 @@ class RunPresenter(QObject):
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
         parts.live.offer(None, event.tunables, show=False)
-        parts.toolbar.show_run(event.config.env, self._model.title, self._model.algorithm)
+        parts.toolbar.show_run(self._model.title)
         parts.setup.welcome.hide()
         parts.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -124,8 +124,8 @@ class RunPresenter(QObject):
 
     @Slot(Path, str)
     def _on_renamed(self, path: Path, name: str) -> None:
-        run, config = self._model.run, self._model.config
-        if run is not None and config is not None and run.absolute() == path:
+        run = self._model.run
+        if run is not None and run.absolute() == path:
             self._model.rename(name)
-            self._parts.toolbar.show_run(config.env, self._model.title, self._model.algorithm)
+            self._parts.toolbar.show_run(self._model.title)
             self._parts.setup.origin.rename(self._model.title)

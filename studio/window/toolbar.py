@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton
 
-from studio.formatting import with_env
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
-from studio.widgets.labels import ElidedLabel, plain_tip
-from td3core.config.algorithm import TD3
+from studio.widgets.labels import ElidedLabel, plain_tip, shortened
 
 _RESUME = "Continue a run from where it stopped"
 _NOTHING_TO_RESUME = "no run is on show or chosen in the list, or it is training"
@@ -27,6 +25,8 @@ _FOR_GROUP = {
     "stop": "Save all runs of the group and end them",
     "save": "Save a checkpoint of each run of the group now",
 }
+_LEAST_TITLE = 190
+"""Pixels for the name of the run on show; in a narrower window icons do without their texts."""
 _TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
 """All texts of the buttons that change theirs."""
 
@@ -86,9 +86,13 @@ class Toolbar(QToolBar):
         self._paused = False
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
+        self._widths: dict[str, int] = {}
+        """Of the buttons whose texts change."""
+        self._whole = 0
+        """Width of all buttons with their texts."""
         for entry in _RUN_ACTIONS:
             self._add(entry)
-        self._title = ElidedLabel()
+        self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self._title.setObjectName("run_title")
         self._title.setProperty("role", "muted")
         self._title.setContentsMargins(14, 0, 0, 0)
@@ -135,15 +139,39 @@ class Toolbar(QToolBar):
 
     def _fix_widths(self) -> None:
         """Keep room for the longest text of a button, so that its neighbours never move."""
+        for button in self._buttons.values():
+            button.ensurePolished()
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         for name, texts in _TEXTS.items():
             action, button = self.action(name), self._buttons[name]
-            button.ensurePolished()
             shown, widths = action.text(), []
             for text in texts:
                 action.setText(text)
                 widths.append(button.sizeHint().width())
             action.setText(shown)
+            self._widths[name] = max(widths)
             button.setFixedWidth(max(widths))
+        hints = {name: each.sizeHint().width() for name, each in self._buttons.items()}
+        self._whole = sum((hints | self._widths).values())
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Keep room for the name of the run on show."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show the buttons of the window without their texts where the name would be lost."""
+        whole = self.width() >= self._whole + _LEAST_TITLE
+        style = Qt.ToolButtonStyle
+        wanted = style.ToolButtonTextBesideIcon if whole else style.ToolButtonIconOnly
+        for entry in _WINDOW_ACTIONS:
+            button = self._buttons.get(entry.name)
+            if button is not None and button.toolButtonStyle() != wanted:
+                button.setToolButtonStyle(wanted)
+                width = self._widths.get(entry.name)
+                if width is not None:
+                    button.setFixedWidth(width if whole else button.sizeHint().width())
 
     def keys(self) -> list[tuple[str, str]]:
         """Return the keys of the window, each with what it does."""
@@ -173,10 +201,10 @@ class Toolbar(QToolBar):
         menu.addAction(self.action("settings"))
         self.action("panels").setMenu(menu)
 
-    def show_run(self, env_id: str, name: str, algorithm: str = TD3) -> None:
-        """Show the name of the run on show, and its algorithm if it is not the usual one."""
-        parts = (algorithm if algorithm != TD3 else "", with_env(env_id, name, "  ·  "))
-        self._title.setText("  ·  ".join(filter(None, parts)))
+    def show_run(self, title: str) -> None:
+        """Show what the run on show is called."""
+        self._title.setText(title)
+        self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio")
 
     def offer_to_resume(self, title: str) -> None:
         """Enable Resume for the run of this name; an empty one disables it."""

@@ -10,6 +10,7 @@ from td3core.analysis.results import RunResults, settings_of
 from td3core.config import RunConfig, Tunables, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError, brief, unknown_name
+from td3core.runs.naming import told_apart, with_env
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
 """Part of the names that groups get where the user gives none."""
@@ -110,19 +111,27 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
 def _names(groups: Sequence[Sequence[RunResults]], by: Sequence[str]) -> list[str]:
     """Name each group, as short as tells them apart."""
     if tuple(by) == (BY_RUN,):
-        return _unique([_run_names(groups), [group[0].path.name for group in groups]])
+        return _unique([_run_names(groups)])
     if tuple(by) != (BY_SETTINGS,):
         return _unique([[_described(settings_of(group[0]), by) for group in groups]])
     # Groups with the same settings can still be told apart by the names of their folders.
-    names = _setting_names(groups)
+    names = [
+        run if len(group) == 1 and group[0].name else settings
+        for group, run, settings in zip(
+            groups, _run_names(groups), _setting_names(groups), strict=True
+        )
+    ]
     return _unique(
         [names, [each[0].group or name for each, name in zip(groups, names, strict=True)], names]
     )
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    names = zip(groups, _setting_names(groups), strict=True)
-    return [group[0].name or f"{text} seed {group[0].config.seed}" for group, text in names]
+    """Return what the first run of each group is called; its start where several are alike."""
+    runs = [group[0] for group in groups]
+    several = len({run.config.env for run in runs}) > 1
+    names = [with_env(run.config.env if several else "", run.title) for run in runs]
+    return told_apart(names, [run.created for run in runs])
 
 
 def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:

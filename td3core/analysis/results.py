@@ -12,6 +12,7 @@ from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.naming import name_of
 from td3core.runs.tables import read_numbers, rising
 
 Metric = Literal["eval", "return"]
@@ -33,6 +34,10 @@ class RunResults:
     """Those it was started with."""
     name: str = ""
     """What the user calls it."""
+    title: str = ""
+    """What it is called among runs of its environment (see :mod:`td3core.runs.naming`)."""
+    created: str = ""
+    """When it was started."""
     group: str = ""
     """The group it was started in, if that is on record."""
     history: str = ""
@@ -41,11 +46,6 @@ class RunResults:
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
     """The same of training episodes, shape (m, 3)."""
-
-    @property
-    def title(self) -> str:
-        """The name that the user gave it, else that of its folder."""
-        return self.name or self.path.name
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
@@ -138,6 +138,8 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         config=run.config,
         tunables=run.first_tunables,
         name=run.label().name,
+        title=name_of(run),
+        created=run.created,
         group=run.group,
         history=_history(run),
         evaluations=table("evaluations", "mean"),

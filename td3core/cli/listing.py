@@ -24,11 +24,13 @@ UNREADABLE = "unreadable"
 def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
     """List the runs of a folder, newest first."""
     from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
+    from td3core.runs.naming import Usual
 
     folder = runs_folder(runs_dir)
     if folder.is_file():
         raise RequestError("{path} is a file, not a folder of runs.", path=str(folder))
-    summaries = [summarise(run) for run in list_runs(folder)]
+    usual: Usual = {}
+    summaries = [summarise(run, usual) for run in list_runs(folder)]
     unreadable = list(unreadable_runs(folder))
     if as_json:
         nothing = dict.fromkeys(RunSummary.__slots__) | {"state": UNREADABLE}
@@ -52,7 +54,7 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
         shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
         steps = (str(each.env_steps), str(each.steps))
         parent = each.parent.run if each.parent else ""
-        about = (each.env, each.name, parent, each.group, each.message)
+        about = (each.env, each.title, parent, each.group, each.message)
         yield _line(each.run.name, str(each.state), *steps, *shown, *about)
     for run in unreadable:
         yield _line(run.run.name, UNREADABLE, *[""] * 8, run.message)
@@ -71,7 +73,7 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
         shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
         parent = f"branched from {each.parent.run}" if each.parent else ""
         group = f"group {each.group}" if each.group else ""
-        lines = (each.run.name, each.name, parent, group)
+        lines = (each.run.name, each.full_title, parent, group)
         names = "\n  ".join(escape(printable(text)) for text in lines if text)
         table.add_row(names, str(each.state), f"{each.env_steps:,} of {each.steps:,}", *shown)
     for run in unreadable:

@@ -26,18 +26,20 @@ class Lane(NamedTuple):
     """Of the evaluation stored in the checkpoint, if there is one."""
     noise: float = 0.0
     """The exploration noise that it acts with."""
+    run: str = ""
+    """What its run is called; empty if it belongs to none."""
 
 
 def names_of(lanes: Sequence[Lane]) -> list[str]:
     """Return what to call each agent; their run only where they belong to several."""
-    runs = [_run_of(lane) for lane in lanes]
-    several = len(set(runs)) > 1
+    runs = [lane.run or lane.entrant.path.stem for lane in lanes]
+    several = len({_run_of(lane) for lane in lanes}) > 1
     return [_name(lane, run if several else "") for lane, run in zip(lanes, runs, strict=True)]
 
 
-def _run_of(lane: Lane) -> str:
+def _run_of(lane: Lane) -> Path:
     path = lane.entrant.path
-    return path.parent.parent.name if path.parent.name == "checkpoints" else path.stem
+    return path.parent if path.parent.name == "checkpoints" else path
 
 
 def _name(lane: Lane, run: str) -> str:

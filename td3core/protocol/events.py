@@ -49,6 +49,8 @@ class Started:
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
     """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
+    name: str = ""
+    """What the run is called (see :mod:`td3core.runs.naming`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.disk_usage import used_bytes
 from td3core.runs.journal import Entry
 from td3core.runs.metadata import RunStatus
+from td3core.runs.naming import name_of
 from td3core.system.regular_files import exists, glob
 
 _FIRST_STATUS_S = 5.0
@@ -133,6 +134,7 @@ class RunFollower:
             products=status.products if status else "",
             reward_threshold=status.reward_threshold if status else None,
             repeated_steps=repeated,
+            name=name_of(self._directory),
         )
 
     # What is new --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent, RunStatus
+from td3core.runs.naming import Usual, changed_settings, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_numbers
 from td3core.system.regular_files import exists, glob
 
@@ -49,6 +50,30 @@ class RunSummary:
     """``TD3`` or ``DDPG``, by the settings it was started with."""
     group: str = ""
     """The group of runs it was started with; empty without one."""
+    changed: str = ""
+    """The settings that differ from its preset's."""
+
+    @property
+    def description(self) -> str:
+        """What distinguishes it from other runs."""
+        return describe(
+            seed=self.seed,
+            env=self.env,
+            preset=self.preset,
+            algorithm=self.algorithm,
+            changed=self.changed,
+            parent=self.parent,
+        )
+
+    @property
+    def title(self) -> str:
+        """What it is called among runs of its environment."""
+        return self.name or self.description
+
+    @property
+    def full_title(self) -> str:
+        """What it is called anywhere else."""
+        return with_env(self.env, self.title)
 
 
 _opened: dict[Path, tuple[int, RunDirectory]] = {}
@@ -118,8 +143,11 @@ def _folders(runs_dir: Path) -> list[Path]:
     return [path for path in paths if os.path.lexists(path / "run.toml")]
 
 
-def summarise(run: RunDirectory) -> RunSummary:
-    """Summarise a run from its records and the ends of its tables."""
+def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
+    """Summarise a run from its records and the ends of its tables.
+
+    ``usual`` keeps what was found of presets, for the next run.
+    """
     state, ending = _state(run)
     label = run.label()
     evaluations = np.empty((0, 2))
@@ -157,6 +185,7 @@ def summarise(run: RunDirectory) -> RunSummary:
         note=label.note,
         algorithm=algorithm_of(run.config, run.first_tunables),
         group=run.group,
+        changed=changed_settings(run, usual),
     )
 
 

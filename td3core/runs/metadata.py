@@ -130,11 +130,6 @@ def read_label(folder: Path) -> RunLabel:
         return RunLabel()
 
 
-def title_of(folder: Path) -> str:
-    """Return what the user calls a run, else the name of its folder."""
-    return read_label(folder).name or folder.name
-
-
 def parse_group(found: Any) -> str:
     """Return the group that a ``run.toml`` names; empty if there is none or it is damaged."""
     name = found if isinstance(found, str) and len(found) <= _MOST_NAME else ""

@@ -18,6 +18,7 @@ from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
 from td3core.protocol.metrics import MetricSource
 from td3core.remote.access import LOOK_S, RemoteAccess
 from td3core.runs.directory import RunDirectory
+from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.collector import Collector
@@ -356,6 +357,7 @@ class Trainer:
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
                 products=self._computed_with,
+                name=name_of(self.directory),
             )
         )
         for message in self._deviations:

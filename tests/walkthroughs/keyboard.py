@@ -1,5 +1,6 @@
 """A keyboard user: does everything without the mouse."""
 
+from studio.formatting import short_steps
 from tests.walkthroughs.keys import choose_by_keys, focused, tab_to, tour
 from tests.walkthroughs.seeing import NotSeenError
 from tests.walkthroughs.user import User
@@ -12,9 +13,12 @@ def walk(by: User) -> None:
     train(by)
     saved = steer(by)
     enlarge(by)
+    read_a_plot(by)
     stop(by)
+    resume(by)
     find_the_run(by)
     step_through_its_agents(by, saved)
+    compare_its_agents(by)
     open_a_panel(by)
     close_dialogs(by)
     by.expect_no_error()
@@ -81,7 +85,7 @@ def steer(by: User) -> int:
     by.expect_state("paused")
     saved = by.step()
     by.press("Ctrl+S")
-    by.row("checkpoint_list", f"{saved / 1000:g}k")
+    by.row("checkpoint_list", short_steps(saved))
     by.press("Ctrl+P")
     by.expect_state("learning")
     return saved
@@ -108,6 +112,40 @@ def stop(by: User) -> None:
     by.expect_state("stopped")
 
 
+def read_a_plot(by: User) -> None:
+    """Read values one after the other, zoom, and see everything again."""
+    tab_to(by, "plot_return")
+    card = by.window.plots.card("plot_return")
+    by.press("Left")
+    by.expect("the last value is read", lambda: card.readout)
+    last = card.readout
+    for _ in range(3):
+        by.press("Left")
+    by.expect("an earlier one is read", lambda: card.readout not in ("", last))
+    by.expect("it is said", lambda: card.plot.accessibleDescription().startswith("step "))
+    by.take("plot")
+    whole = card.plot.getViewBox().viewRange()[0]
+    by.press("+")
+    by.expect("less of it is seen", lambda: card.plot.getViewBox().viewRange()[0] != whole)
+    by.press("0")
+    by.press("F6")
+    by.expect("the replay has the focus", lambda: _is_in(by, "replay"))
+    by.press("Shift+F6")
+    by.expect("the plots have the focus", lambda: not _is_in(by, "replay"))
+    by.expect("nothing is read any more", lambda: not card.readout)
+
+
+def _is_in(by: User, panel: str) -> bool:
+    return bool(by.window.docks.dock(panel).isAncestorOf(focused()))
+
+
+def resume(by: User) -> None:
+    by.press("Ctrl+Shift+R")
+    by.expect_state("learning")
+    by.press("Ctrl+.")
+    by.expect_state("stopped")
+
+
 def find_the_run(by: User) -> None:
     """Open the list of runs, name the run, and open it."""
     by.press("Ctrl+R")
@@ -128,7 +166,7 @@ def find_the_run(by: User) -> None:
 
 
 def step_through_its_agents(by: User, saved: int) -> None:
-    by.row("checkpoint_list", f"{saved / 1000:g}k")
+    by.row("checkpoint_list", short_steps(saved))
     tab_to(by, "replay_timeline")
     first = f"step {saved:,}"
 
@@ -144,6 +182,27 @@ def step_through_its_agents(by: User, saved: int) -> None:
     by.take("timeline")
     by.press("Left")
     by.expect_text("replay_title", first)
+
+
+def compare_its_agents(by: User) -> None:
+    """Tick two agents, and watch them side by side."""
+
+    def tick() -> None:
+        agents = by.part("compare_agents")
+        by.expect("the agents have the focus", lambda: focused() is agents)
+        while sum(agents.item(row).checkState().value > 0 for row in range(agents.count())) < 2:
+            by.press("Down", agents)
+            if agents.currentItem().checkState().value == 0:
+                by.press("Space", agents)
+        by.take("agents")
+        by.press("Return", agents)
+
+    by.in_dialog("compare_dialog", lambda: by.press("Ctrl+Shift+M"), tick)
+    by.part("compare_title_1")
+    by.take("side_by_side")
+    tab_to(by, "compare_close_button")
+    by.press("Space")
+    by.expect_gone("compare_title_1")
 
 
 def open_a_panel(by: User) -> None:
@@ -177,9 +236,11 @@ def close_the_window(by: User) -> None:
         by.take("close_question")
         by.press("Escape", by.part("close_question"))
 
-    by.in_dialog("close_question", by.window.close, look_and_leave)
+    by.in_dialog("close_question", lambda: by.press("Ctrl+Q"), look_and_leave)
     by.expect_state("learning")
     by.in_dialog(
-        "close_question", by.window.close, lambda: by.press("Return", by.part("close_stop_button"))
+        "close_question",
+        lambda: by.press("Ctrl+Q"),
+        lambda: by.press("Return", by.part("close_stop_button")),
     )
     by.expect("the window is closed", lambda: not by.window.isVisible())

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.curves import make_item
-from studio.plots.layers.layer import Entry, Layer, View
+from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import DrawnLine, LinesItem
 from studio.session.run_set import Line
 from studio.session.series import Numbers, thinned
@@ -165,6 +165,14 @@ class ComparedLayer(Layer):
         if len(found) > _MOST_READ:
             entries.append(Entry(text=f"and {len(found) - _MOST_READ} more"))
         return entries
+
+    def readable(self) -> Sequence[Points]:
+        """Return the line of every group and run on show."""
+        found = []
+        for line in self._lines():
+            known = np.isfinite(line.curve.middle)
+            found.append(Points(line.label, line.curve.x[known], line.curve.middle[known]))
+        return found
 
     @property
     def drawn_lines(self) -> list[tuple[Numbers, Numbers]]:

@@ -147,7 +147,7 @@ class CompareTable(QWidget):
         swatch.fill(QColor(colour_of(self._theme, place)))
         item.setIcon(0, swatch)
         _tick(item, each.name not in shown.view.hidden)
-        item.setToolTip(0, plain_tip(", ".join(run.title for run in each.group.runs)))
+        item.setToolTip(0, plain_tip("\n".join(run.title for run in each.group.runs)))
         _align(item)
         return item
 
@@ -157,10 +157,9 @@ class CompareTable(QWidget):
             Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
         ]
         figures = [estimate_text(each) if each.value == each.value else "-" for each in counted]
-        item = QTreeWidgetItem([run.name or f"seed {run.config.seed}", "", *figures])
+        item = QTreeWidgetItem([run.title, "", *figures])
         item.setData(0, _KEY, run.path)
-        folder = f"\nFolder: {run.path.name}" if run.name else ""
-        item.setToolTip(0, plain_tip(f"{run.title}{folder}"))
+        item.setToolTip(0, plain_tip(f"{run.title}\nFolder: {run.path.name}"))
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item

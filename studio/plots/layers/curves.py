@@ -131,6 +131,11 @@ class CurveLayer(Layer):
         nearest = before if abs(steps[before] - x) <= abs(steps[after] - x) else after
         return float(values[nearest])
 
+    def readable(self) -> Sequence[Points]:
+        """Return the curves that are not hidden, the one on top first."""
+        shown = [curve for curve in self._items if curve not in self._hidden]
+        return [Points(self._label(curve), *self._values(curve)) for curve in reversed(shown)]
+
     def points(self) -> Sequence[Points]:
         """Return every point of every curve."""
         pairs = [(curve, curve.series_in(self._source)) for curve in self._items]

@@ -109,6 +109,10 @@ class Layer(ABC):
         del x, reach
         return ()
 
+    def readable(self) -> Sequence[Points]:
+        """Return the curves on show, without NaN, for reading them point by point."""
+        return ()
+
     def points(self) -> Sequence[Points]:
         """Return every point of every curve, in view or not, for export."""
         return ()

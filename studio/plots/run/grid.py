@@ -3,7 +3,6 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.formatting import with_env
 from studio.plots.along import StepMap, map_of
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, layers_of
@@ -169,5 +168,4 @@ class PlotGrid(CurveGrid):
         )
 
     def _subject(self) -> str:
-        config = self._model.config
-        return with_env(config.env, self._model.title) if config else ""
+        return self._model.title

@@ -8,7 +8,7 @@ from studio.session.history import lineage
 from studio.tasks.background_task import Stopped
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs
-from td3core.runs.metadata import title_of
+from td3core.runs.naming import name_of
 from td3core.system.regular_files import exists
 
 
@@ -47,4 +47,4 @@ def _relatives(run: RunDirectory) -> Iterator[tuple[str, RunDirectory]]:
 
 def _related(role: str, run: RunDirectory) -> Related:
     agents = tuple(path for path in (run.best, run.last) if exists(path))
-    return Related(f"{role}: {title_of(run.path)}", agents)
+    return Related(f"{role}: {name_of(run)}", agents)

@@ -58,7 +58,7 @@ class InstrumentPanel(QWidget):
     def _make_switch(self, instrument: Instrument) -> QCheckBox:
         switch = QCheckBox(instrument.title)
         tip = plain_tip(instrument.help)
-        describe(switch, f"instrument_switch_{instrument.name}", f"Show {instrument.title}", tip)
+        describe(switch, f"instrument_switch_{instrument.name}", instrument.title, tip)
         on = self._settings.value(f"instruments/{instrument.name}", instrument.first_on, bool)
         switch.setChecked(bool(on))
         # All of them fit into a window of 1024 pixels.

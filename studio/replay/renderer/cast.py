@@ -18,6 +18,7 @@ from td3core.evaluation.disturbance import Pushes, Variant, acting
 from td3core.evaluation.entrants import Entrant, Lane
 from td3core.evaluation.rollout import RolloutStep
 from td3core.inference.critic import Critic
+from td3core.runs.naming import runs_of_agents
 
 
 class Cast:
@@ -83,6 +84,7 @@ class Cast:
         """Return the message about the agents, whose first episode has been drawn."""
         cameras, camera = episode.cameras()
         first = self.first
+        runs = runs_of_agents([entrant.path for entrant in self.entrants])
         return protocol.Loaded(
             ticket=load.ticket,
             path=load.path,
@@ -92,7 +94,8 @@ class Cast:
             changed_ns=first.changed_ns,
             facts=facts_of(first.header, first.critic),
             no_picture=no_picture,
-            lanes=tuple(map(_lane, self.entrants, self._agents)) if self.compares else (),
+            lanes=tuple(map(_lane, self.entrants, self._agents, runs)) if self.compares else (),
+            run=runs[0],
             cameras=cameras,
             camera=camera,
         )
@@ -200,13 +203,14 @@ def _require_same_environment(agent: LoadedAgent, first: LoadedAgent) -> None:
         )
 
 
-def _lane(entrant: Entrant, agent: LoadedAgent) -> Lane:
+def _lane(entrant: Entrant, agent: LoadedAgent, run: str) -> Lane:
     noisy = entrant.variant is Variant.NOISE
     return Lane(
         entrant=entrant,
         env_steps=agent.header.counters.env_steps,
         mean_return=_mean_return(agent),
         noise=agent.noise if noisy else 0.0,
+        run=run,
     )
 
 

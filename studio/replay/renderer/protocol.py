@@ -240,6 +240,8 @@ class Loaded(NamedTuple):
     mean_return: float | None
     """Of the evaluation stored in the checkpoint, if there is one."""
     facts: AgentFacts
+    run: str = ""
+    """What its run is called among those of its environment; empty if it belongs to none."""
     changed_ns: int = 0
     """When the file was written: another agent may have taken its path since."""
     no_picture: str = ""

@@ -18,7 +18,7 @@ _LIST_HEIGHT = 72
 class EvaluateDialog(TaskDialog):
     """Runs ``td3-studio eval`` and shows mean, spread and every return."""
 
-    def __init__(self, agent: Path, seed: int, parent: QWidget) -> None:
+    def __init__(self, agent: Path, run: str, seed: int, parent: QWidget) -> None:
         about = f"Measures {agent.name} in episodes without exploration noise, in the background."
         super().__init__("evaluate", "Evaluate agent", about, "Evaluate", parent)
         self._agent = agent
@@ -26,8 +26,8 @@ class EvaluateDialog(TaskDialog):
         self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 10, tip)
         tip = "The same seed measures the same episodes"
         self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
-        run = f" · {agent.parent.parent.name}" if agent.parent.name == "checkpoints" else ""
-        self.histogram = ReturnHistogram(f"Returns of {agent.stem}{run}")
+        whose = " · ".join(filter(None, (agent.stem, run)))
+        self.histogram = ReturnHistogram(f"Returns of {whose}")
         self.histogram.failed.connect(self.job.show_status)
         self.returns = QPlainTextEdit()
         self.returns.setObjectName("evaluate_returns")

@@ -148,9 +148,9 @@ class ComparisonFilmDialog(_FilmDialog):
 class GrowthFilmDialog(_FilmDialog):
     """Films an episode of each checkpoint of a run."""
 
-    def __init__(self, run: Path, seed: int, parent: QWidget) -> None:
+    def __init__(self, run: Path, name: str, seed: int, parent: QWidget) -> None:
         about = (
-            f"Films every checkpoint of {run.name} in order, with its step and return as"
+            f"Films every checkpoint of {name} in order, with its step and return as"
             " captions, in the background."
         )
         super().__init__("growth_film", "Growth film", about, f"{run.name}.mp4", parent)

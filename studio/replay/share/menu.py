@@ -25,6 +25,7 @@ from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.trust_store import handed_on
 from td3core.runs.directory import RunDirectory, run_of
+from td3core.runs.naming import full_name_of, with_env
 
 if TYPE_CHECKING:
     from studio.replay.share.picture_dialog import PictureDialog
@@ -158,18 +159,20 @@ class ShareTasks(QObject):
         agent = self.agent()
         run = run_of(agent) if agent is not None else None
         if run is not None:
-            self._open(GrowthFilmDialog(run, self._player.seed, self._window()))
+            name = self._name_of_run()
+            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
     @Slot(Path)
     def film_run(self, run: Path) -> None:
         """Film all checkpoints of a run that is not on show."""
         from studio.replay.share.film_dialogs import GrowthFilmDialog
 
-        def open_dialog(_: Consent) -> None:
-            self._open(GrowthFilmDialog(run, self._player.seed, self._window()))
+        def open_dialog(name: str, _: Consent) -> None:
+            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
-        def obtain(choice: EnvChoice) -> None:
-            self._consent.obtain(choice, open_dialog)
+        def obtain(found: tuple[EnvChoice, str]) -> None:
+            choice, name = found
+            self._consent.obtain(choice, partial(open_dialog, name))
 
         self._reader.read(partial(_choice_of, run), obtain)
 
@@ -180,7 +183,8 @@ class ShareTasks(QObject):
 
         agent = self.agent()
         if agent is not None:
-            self._open(EvaluateDialog(agent, self._player.seed, self._window()))
+            name = self._name_of_run()
+            self._open(EvaluateDialog(agent, name, self._player.seed, self._window()))
 
     @Slot()
     def export(self) -> None:
@@ -245,9 +249,14 @@ class ShareTasks(QObject):
         text = dialog.job.status.text().replace("\u200b", "")
         self.ended.emit(dialog.objectName(), f"{dialog.windowTitle()} {outcome}", text)
 
+    def _name_of_run(self) -> str:
+        """Return what the run of the agent on show is called; empty if it belongs to none."""
+        agent = self._player.agent
+        return with_env(agent.env_id, agent.run) if agent is not None and agent.run else ""
+
     def _window(self) -> QWidget:
         return self._widget.window()
 
 
-def _choice_of(run: Path, _: Stopped) -> EnvChoice:
-    return RunDirectory.open(run).config.choice
+def _choice_of(run: Path, _: Stopped) -> tuple[EnvChoice, str]:
+    return RunDirectory.open(run).config.choice, full_name_of(run)

@@ -29,7 +29,8 @@ class PanelKeys(QObject):
         while each is not None and each is not self._window:
             chain.append(each)
             each = each.nextInFocusChain()
-        stops = [each for each in chain if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        # A plot becomes a stop with its first curve.
+        stops = [each for each in chain if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
         before = [each for each in stops if left.isAncestorOf(each)][-1:]
         after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]
         for first, second in pairwise([*before, *after]):

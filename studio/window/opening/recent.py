@@ -14,7 +14,7 @@ from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
 from td3core.protocol import events
-from td3core.runs.metadata import title_of
+from td3core.runs.naming import names_of_folders
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
@@ -35,7 +35,7 @@ class RecentFiles(QObject):
         names = stored if isinstance(stored, list) else [stored]
         self._paths = [Path(str(name)) for name in names if name]
         self._titles: dict[Path, str] = {}
-        """What the user calls them; read in the background."""
+        """What they are called; read in the background."""
         self._reader = BackgroundReader("look-for-recent-files", self)
         self.menu = QMenu(button)
         self.menu.setObjectName("recent_menu")
@@ -78,7 +78,7 @@ class RecentFiles(QObject):
             self._actions[path] = action
 
     def _title(self, path: Path) -> str:
-        return self._titles.get(path) or _title(path, _run_of(path).name)
+        return self._titles.get(path) or _shown(path, _run_of(path).name)
 
     def _show_found(self, found: dict[Path, str | None]) -> None:
         for path, action in self._actions.items():
@@ -97,7 +97,7 @@ def _run_of(path: Path) -> Path:
     return path.parent.parent if path.parent.name == "checkpoints" else path
 
 
-def _title(path: Path, run: str) -> str:
+def _shown(path: Path, run: str) -> str:
     # All agents are called alike: the name of the run tells them apart.
     name = run if _run_of(path) == path else f"{run}: {path.stem}"
     return shortened(name).replace("&", "&&")
@@ -105,9 +105,8 @@ def _title(path: Path, run: str) -> str:
 
 def _look(paths: tuple[Path, ...], _: Stopped) -> dict[Path, str | None]:
     """Return what each path is called; None for one that does not exist."""
-    return {
-        path: _title(path, title_of(_run_of(path))) if path.exists() else None for path in paths
-    }
+    names = names_of_folders([_run_of(path) for path in paths])
+    return {path: _shown(path, names[_run_of(path)]) if path.exists() else None for path in paths}
 
 
 def install_recent(window: "MainWindow", settings: QSettings, button: QToolButton) -> RecentFiles:

@@ -23,6 +23,7 @@ from td3core.exporters.film.growth import (
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.randomness import Purpose, episode_seed
+from td3core.runs.naming import runs_of_agents
 
 _BACK = (24, 27, 33)
 _GAP = 4
@@ -81,7 +82,8 @@ def record_side_by_side(
     agents = [load(entrant.path) for entrant in entrants]
     for agent, entrant in zip(agents, entrants, strict=True):
         require_same_environment(agent.header, agents[0].header, entrant.path)
-    lanes = [_lane(entrant, agent) for entrant, agent in zip(entrants, agents, strict=True)]
+    runs = runs_of_agents([entrant.path for entrant in entrants])
+    lanes = [_lane(*each) for each in zip(entrants, agents, runs, strict=True)]
     ends: list[list[RolloutStep]] = []
     with ExitStack() as film:
         recorder = _Recorder(lanes, agents, settings, consent, report)
@@ -189,7 +191,7 @@ def in_step(episodes: Sequence[EpisodeFrames]) -> Iterator[list[Shot]]:
         yield list(shots)
 
 
-def _lane(entrant: Entrant, agent: Checkpoint) -> Lane:
+def _lane(entrant: Entrant, agent: Checkpoint, run: str) -> Lane:
     header = agent.header
     noisy = entrant.variant is Variant.NOISE
     left = header.counters.exploration_noise
@@ -198,6 +200,7 @@ def _lane(entrant: Entrant, agent: Checkpoint) -> Lane:
         env_steps=header.counters.env_steps,
         mean_return=header.evaluation.mean if header.evaluation else None,
         noise=noise_of(header.tunables, left) if noisy else 0.0,
+        run=run,
     )
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialogButtonBox
 
 from studio.launch import verify_dialog
 from studio.launch.verify_dialog import VerifyDialog
+from td3core.runs.naming import full_name_of
 from tests.studio.launch.test_resume import listed, train_before
 
 START = {"from_step": 1200, "steps": 500}
@@ -43,7 +44,7 @@ def test_a_run_is_tried_from_the_list_and_left_as_it_was(qtbot, window, runs_dir
     qtbot.waitUntil(window.verify.isVisible)
     assert window.verify.busy
     qtbot.waitUntil(lambda: not window.verify.busy, timeout=120_000)
-    assert window.verify.verdict.text().startswith(f"Yes. {run.path.name} resumes exactly")
+    assert window.verify.verdict.text().startswith(f"Yes. {full_name_of(run.path)} resumes exactly")
     assert any("steps without interruption" in text for text in said)
     assert any("an interruption half-way" in text for text in said)
     assert fingerprints(run.path) == before

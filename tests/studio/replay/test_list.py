@@ -283,7 +283,7 @@ def test_choosing_an_earlier_run_lists_its_checkpoints_and_keeps_the_selection(
     said: list[Path] = []
     panel.checkpoint_chosen.connect(said.append)
     qtbot.waitUntil(lambda: panel.source.count() == 2)
-    assert panel.source.itemText(1).startswith("BipedalWalker-v3 · seed 1 · 20")
+    assert panel.source.itemText(1).startswith("BipedalWalker-v3 · seed 1 · TD3")
     choose_source(panel, 1)
     shows(qtbot, panel, older.step_checkpoint(70_000))
     assert panel.chosen() == bundled

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox
 from studio.run_browser import deletion, dialogs
 from studio.run_browser.deletion import RunDeletion, move_to_trash
 from td3core.runs.lock import RunLock
+from td3core.runs.naming import description_of
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action, choose, listed, read_again
 from tests.studio.window.test_main_job import click
@@ -62,7 +63,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     with qtbot.waitSignal(browser.refused) as said:
         browser.model.setData(browser.model.find(run.path), "new")
     assert "No space left" in said.args[0]
-    assert listed(browser) == ["Pendulum-v1"]
+    assert listed(browser) == [description_of(run)]
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
 from studio.run_browser.columns import Column, lines_of
-from studio.run_browser.differences import changed_settings
 from studio.run_browser.sparklines import read_means
 from td3core.config import to_dict
 from td3core.config.presets import compose
 from td3core.runs.directory import RunDirectory
+from td3core.runs.naming import changed_settings
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, read_again
 

@@ -14,6 +14,7 @@ from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
 from studio.session.history import read_history
 from td3core.runs.lock import RunLock
+from td3core.runs.naming import description_of
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, listed, read_again
 
@@ -51,7 +52,7 @@ def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> No
     assert (row[Column.STEPS], row[Column.DURATION]) == ("1.5k of 4k", "10 s")
     assert row[Column.STARTED] == started("2026-01-03T10:00:00+00:00")
     assert (row[Column.SEED], row[Column.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
-    assert row[Column.PARENT] == f"{parent.path.name} at 500"
+    assert row[Column.PARENT] == f"{description_of(parent)} at 500"
 
 
 def test_states_are_told_apart(qtbot, browser, runs_dir) -> None:
@@ -159,7 +160,7 @@ def test_only_runs_that_changed_are_read_again(runs_dir, monkeypatch) -> None:
     runs = [make_run(runs_dir, seed=seed) for seed in range(4)]
     read: list[Path] = []
     real = scanner.summarise
-    monkeypatch.setattr(scanner, "summarise", lambda run: read.append(run.path) or real(run))
+    monkeypatch.setattr(scanner, "summarise", lambda run, _: read.append(run.path) or real(run))
 
     def look(known: dict[Path, RunRow]) -> list[Found]:
         read.clear()

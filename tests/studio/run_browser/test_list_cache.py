@@ -41,7 +41,7 @@ def test_the_next_start_reads_only_what_has_changed(folder, monkeypatch) -> None
         file.write("900,77.0,1.0,,0,77.0 77.0,10 10,0,90.0\n")
     read: list[Path] = []
 
-    def summarise(run: RunDirectory) -> RunSummary:
+    def summarise(run: RunDirectory, _: object) -> RunSummary:
         read.append(run.path)
         return summarise_run(run)
 

@@ -49,7 +49,7 @@ def test_one_bad_run_stops_no_list(runs_dir: Path) -> None:
 def test_a_run_that_fails_while_it_is_read_is_listed_with_the_reason(
     runs_dir: Path, monkeypatch
 ) -> None:
-    def fail(run: object) -> None:
+    def fail(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     run = make_run(runs_dir).path

@@ -221,11 +221,11 @@ def test_the_log_says_in_short_what_was_done(qapp) -> None:
     model.handle(events.Failed(message=Message("It broke."), details=""))
     model.handle(started("run", env_steps=50))
     assert said == [
-        "Started run on cpu × 1, computed with MKL",
+        "Started Pendulum-v1 · run on cpu × 1, computed with MKL",
         "step 50: Saved last.safetensors",
         "Compiling.",
         "It broke.",
-        "Resumed run at step 50 on cpu × 1, computed with MKL",
+        "Resumed Pendulum-v1 · run at step 50 on cpu × 1, computed with MKL",
     ]
 
 

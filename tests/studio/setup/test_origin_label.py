@@ -45,13 +45,16 @@ def test_an_opened_run_fills_form_and_sliders(qtbot, window, find, run) -> None:
         "DDPG",
     )
     assert not window.live.can_undo
-    assert note(find) == "Settings of mine. Train starts a new run with them."
+    assert note(find) == "Settings of Pendulum-v1 · mine. Train starts a new run with them."
 
 
 def test_the_form_stays_open_to_changes_and_says_that_it_differs(qtbot, window, find, run) -> None:
     open_run(qtbot, window, run)
     find("seed_spin").setValue(12)
-    assert note(find) == "Settings of mine, with changes. Train starts a new run with them."
+    assert (
+        note(find)
+        == "Settings of Pendulum-v1 · mine, with changes. Train starts a new run with them."
+    )
     find("seed_spin").setValue(11)
     assert "changes" not in note(find)
     find("field_actor_hidden").setText("8, x")
@@ -66,7 +69,7 @@ def test_the_note_follows_a_new_name(qtbot, window, find, run) -> None:
     model = window.runs.model
     with qtbot.waitSignal(model.renamed):
         model.setData(model.find(run.path.absolute()), "yours")
-    assert note(find).startswith("Settings of yours.")
+    assert note(find).startswith("Settings of Pendulum-v1 · yours.")
 
 
 @pytest.mark.slow
@@ -115,4 +118,4 @@ def test_a_branch_with_the_settings_of_its_parent_is_told_from_it(qtbot, window,
             reward_threshold=None,
         )
     )
-    assert note(find).startswith("Settings of the-branch.")
+    assert note(find).startswith("Settings of Pendulum-v1 · the-branch.")

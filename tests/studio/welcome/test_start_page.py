@@ -46,12 +46,12 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
         make_run(runs, seed=seed)
     page = StartPage(place, runs)
     read(qtbot, page)
-    assert shown(page, "start_continue_button") == ["Continue half: 600 of 1,000"]
+    assert shown(page, "start_continue_button") == ["Continue Pendulum-v1 · half: 600 of 1,000"]
     with qtbot.waitSignal(page.continue_requested) as asked:
         page.findChild(QPushButton, "start_continue_button").click()
     assert asked.args == [stopped.path]
     links = page.findChildren(QPushButton, "start_recent_button")
-    assert ["seed 5" in links[0].text(), len(links)] == [True, 4]
+    assert ["seed 5" in links[0].accessibleName(), len(links)] == [True, 4]
     with qtbot.waitSignal(page.open_requested) as asked:
         links[0].click()
     assert asked.args[0].name.startswith("Pendulum-v1_td3_s5")

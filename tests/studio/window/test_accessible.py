@@ -9,8 +9,12 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
+    QCheckBox,
     QComboBox,
     QDialog,
+    QFormLayout,
+    QLabel,
+    QLayoutItem,
     QLineEdit,
     QPlainTextEdit,
     QScrollBar,
@@ -28,6 +32,7 @@ from studio.replay.share.export_dialog import ExportDialog
 from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
 from studio.window.main_window import MainWindow
+from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
 from td3core.config.consent import LocatedModule
 from td3core.runs.journal import Change
@@ -38,6 +43,7 @@ CONTROLS = (
     *(QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit),
     QPlainTextEdit,
 )
+_LABEL, _FIELD = QFormLayout.ItemRole.LabelRole, QFormLayout.ItemRole.FieldRole
 
 
 def controls(parent: QWidget) -> Iterator[QWidget]:
@@ -60,10 +66,53 @@ def nameless(parent: QWidget) -> list[str]:
     ]
 
 
+def labelled(parent: QWidget) -> Iterator[tuple[QWidget, str]]:
+    """Yield inputs with the text that is seen beside them, or on them."""
+    for form in parent.findChildren(QFormLayout):
+        for row in range(form.rowCount()):
+            label, field = (form.itemAt(row, role) for role in (_LABEL, _FIELD))
+            if label is None or field is None or not isinstance(label.widget(), QLabel):
+                continue
+            held = [field.widget()] if field.widget() else []
+            if field.layout() is not None:
+                held = [w for at in range(field.layout().count()) if (w := _item(field, at))]
+            yield from ((each, label.widget().text()) for each in held[:1])
+    for label in parent.findChildren(QLabel):
+        if isinstance(label.buddy(), QWidget):
+            yield label.buddy(), label.text()
+    for check in parent.findChildren(QCheckBox):
+        yield check, check.text()
+
+
+def _item(field: QLayoutItem, at: int) -> QWidget | None:
+    return field.layout().itemAt(at).widget()
+
+
+def misnamed(parent: QWidget) -> list[str]:
+    """Return inputs that a screen reader calls otherwise than the label beside them does."""
+    return [
+        f"{found.objectName()}: {found.accessibleName()!r}, not {seen!r}"
+        for found, seen in labelled(parent)
+        if isinstance(found, CONTROLS)
+        and seen.strip()
+        # The symbol before a name, as in "τ  Target averaging", is not spoken.
+        and not (found.accessibleName() or found.property("text") or "").startswith(
+            seen.split("  ")[-1].replace("&", "").rstrip(":")
+        )
+    ]
+
+
 def test_every_control_of_the_window_has_a_name_for_screen_readers(window: MainWindow) -> None:
     for name in ("log", "runs", "many", "sweeps", "instruments"):
         window.docks.open(name)
     assert nameless(window) == []
+    assert misnamed(window) == []
+
+
+def preferences(window: MainWindow) -> QDialog:
+    window.toolbar.action("settings").trigger()
+    (dialog,) = window.findChildren(PreferencesDialog)
+    return dialog
 
 
 def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
@@ -77,11 +126,13 @@ def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
             "QPlainTextEdit": NoteDialog("name", "note", window),
             "QTreeWidget": SettingsDialog(run, "my run", window),
             "QTreeWidget ": ShortcutsDialog([("Ctrl+T", "Train")], window),
-            "QSpinBox  ": EvaluateDialog(agent, 0, window),
+            "QSpinBox  ": EvaluateDialog(agent, "", 0, window),
             "any": ExportDialog(agent, window),
             "any ": AgentFilmDialog(agent, 0, 1.0, window),
-            "any  ": GrowthFilmDialog(run.path, 0, window),
+            "any  ": GrowthFilmDialog(run.path, "my run", 0, window),
             "any   ": BranchDialog(agent, read_header(agent), window),
+            "any    ": BranchDialog(agent, read_header(agent), window, occupied=True),
+            "QComboBox": preferences(window),
             "button": VerifyDialog(window),
         }
 
@@ -103,6 +154,8 @@ def test_dialogs_name_their_controls_and_focus_what_one_came_for(
             wrong[type(dialog).__name__] = f"{kinds[0]} {focused.objectName()}"
         if nameless(dialog):
             wrong[f"{type(dialog).__name__} names"] = ", ".join(nameless(dialog))
+        if misnamed(dialog):
+            wrong[f"{type(dialog).__name__} labels"] = ", ".join(misnamed(dialog))
         dialog.close()
     assert wrong == {}
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import about_steps, with_env
+from studio.formatting import about_steps
 from studio.plots.axis import ShortAxis
 from studio.run_browser.columns import Column, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
@@ -31,6 +31,7 @@ from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
 from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
+from td3core.runs.naming import description_of, with_env
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
@@ -121,22 +122,22 @@ def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, ru
     run, other = make_run(runs_dir, name="first"), make_run(runs_dir, name="other")
     open_run(qtbot, window, run)
     model, title = window.runs.model, find("run_title")
-    assert title.text() == "Pendulum-v1  ·  first"
+    assert title.text() == "Pendulum-v1 · first"
     for renamed, name, shown in (
         (run, "second", "second"),
         (other, "third", "second"),
-        (run, "", run.path.name),
+        (run, "", description_of(run)),
     ):
         with qtbot.waitSignal(model.renamed):
             model.setData(model.find(renamed.path.absolute()), name)
-        # The folder's name begins with the environment.
-        assert title.text() == (f"Pendulum-v1  ·  {shown}" if name or renamed is other else shown)
-        assert plain_text(find("resume_button").toolTip()).startswith(f"Continue {shown} from")
+        assert title.text() == f"Pendulum-v1 · {shown}"
+        said = plain_text(find("resume_button").toolTip())
+        assert said.startswith(f"Continue Pendulum-v1 · {shown} from")
     # Another window, or the command line, may rename it, too.
     write_label(run.path, RunLabel(name="far away"))
     with qtbot.waitSignal(model.renamed, timeout=20_000):
         window.runs.refresh()
-    assert title.text() == "Pendulum-v1  ·  far away"
+    assert title.text() == "Pendulum-v1 · far away"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
     title = find("run_title")
     assert (window.width(), window.minimumSizeHint().width()) == before
     assert find("theme_button").isVisible()
-    assert title.shown.endswith("…")
+    assert "…" in title.shown
     assert title.fontMetrics().horizontalAdvance(title.shown) <= title.width()
     assert name in plain_text(title.toolTip())
 
@@ -248,7 +249,7 @@ def test_a_run_to_be_deleted_is_called_by_its_name_too(qtbot, monkeypatch, runs_
     qtbot.addWidget(parent)
     run = make_run(runs_dir, name="my walk")
     ask_to_trash(parent, [RunRow(path=run.path, stamp=(), summary=summarise(run))])
-    assert seen == [f"Move my walk ({run.path.name}) to the trash?"]
+    assert seen == [f"Move Pendulum-v1 · my walk ({run.path.name}) to the trash?"]
 
 
 def test_settings_are_told_in_few_digits(qtbot, runs_dir) -> None:
@@ -416,3 +417,21 @@ def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -
         qtbot.waitUntil(lambda: window.minimumSizeHint().width() <= 1024)
         assert window.minimumSizeHint().height() <= 700, spec.name
         assert (window.width(), window.height()) == (1024, 700), spec.name
+
+
+def test_the_name_of_the_run_on_show_is_not_lost_in_a_narrow_window(
+    qtbot, window, find, runs_dir
+) -> None:
+    name = "calm sea at night with a name that is rather long for a toolbar"
+    open_run(qtbot, window, make_run(runs_dir, name=name))
+    title = find("run_title")
+    for width in (1024, 1600):
+        window.resize(width, 768)
+        qtbot.waitUntil(lambda width=width: window.width() == width)
+        qtbot.waitUntil(lambda: title.visibleRegion().boundingRect().width() > 150)
+        # Both ends of it are seen, all of it in the tooltip and in the title of the window.
+        assert title.shown.startswith("Pendulum")
+        assert title.shown.endswith("toolbar")
+        assert plain_text(title.toolTip()) == f"Pendulum-v1 · {name}"
+    assert find("help_button").text() == "Help"
+    assert window.windowTitle().startswith("Pendulum-v1 · calm sea")

@@ -54,11 +54,17 @@ def test_recent_runs_and_their_agents_are_called_by_their_given_names(
     def texts() -> list[str]:
         return [action.text() for action in offered(window)]
 
-    qtbot.waitUntil(lambda: texts() == ["calm sea", "calm sea: best"], timeout=20_000)
+    qtbot.waitUntil(
+        lambda: texts() == ["Pendulum-v1 · calm sea", "Pendulum-v1 · calm sea: best"],
+        timeout=20_000,
+    )
     model = window.runs.model
     qtbot.waitUntil(lambda: model.find(run.path.absolute()).isValid(), timeout=20_000)
     model.setData(model.find(run.path.absolute()), "rough sea")
-    qtbot.waitUntil(lambda: texts() == ["rough sea", "rough sea: best"], timeout=20_000)
+    qtbot.waitUntil(
+        lambda: texts() == ["Pendulum-v1 · rough sea", "Pendulum-v1 · rough sea: best"],
+        timeout=20_000,
+    )
 
 
 def test_the_menu_of_a_plot_is_that_of_its_export_button(window: MainWindow) -> None:

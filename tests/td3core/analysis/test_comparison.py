@@ -16,6 +16,7 @@ from td3core.analysis.results import last_values, read_results, settings_of, tra
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
+from td3core.runs.naming import description_of
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 
 
@@ -164,7 +165,7 @@ def test_runs_by_themselves_have_the_names_that_the_user_gave_them(runs_dir: Pat
     paths = two_groups(runs_dir, seeds=1)
     write_label(paths[0], RunLabel(name="mine"))
     names = [each.name for each in group_runs(read(paths), ("run",))]
-    assert names == ["mine", "TD3 tau 0.01 seed 0"]
+    assert names == ["mine", description_of(RunDirectory.open(paths[1]))]
 
 
 def test_damaged_rows_are_left_out(runs_dir: Path) -> None:

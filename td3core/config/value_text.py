@@ -1,0 +1,33 @@
+"""Values of settings and numbers of steps as text, for names and lists."""
+
+import math
+
+Value = bool | float | str | tuple[object, ...]
+
+
+def format_count(count: float) -> str:
+    """Format a number of steps, episodes or runs: 512, 12,340."""
+    return f"{count:,.0f}"
+
+
+def format_value(value: Value) -> str:
+    """Format the value of a setting: on, 0.005, 300,000, relu, 64, 64."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, int):
+        return format_count(value)
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def about_steps(steps: int) -> str:
+    """Format a number of steps in at most three digits: 512, 11.2k, 1.25M."""
+    if steps < 1_000:
+        return format_count(steps)
+    return with_letter(round(steps, 2 - math.floor(math.log10(steps))))
+
+
+def with_letter(steps: int) -> str:
+    """Format a number of steps in thousands or millions: 50k, 1.25M."""
+    return f"{steps / 1_000:g}k" if steps < 1_000_000 else f"{steps / 1_000_000:g}M"

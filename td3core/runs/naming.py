@@ -1,0 +1,151 @@
+"""What a run is called: one name, wherever it is listed or spoken of.
+
+It is the name that the user gave the run, else what distinguishes the run from others. Commands
+that must be typed again name the folder instead: that is its address.
+"""
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from td3core.config import RunConfig, Tunables, specs
+from td3core.config.algorithm import algorithm_of
+from td3core.config.presets import PLUS, compose
+from td3core.config.value_text import about_steps, format_value
+from td3core.errors import RequestError
+from td3core.runs.directory import RunDirectory, run_of
+from td3core.runs.metadata import Parent
+
+_SHOWN = 3
+_LEFT_OUT = ("env", "preset", "seed", "threads", "steps", "eval_interval", "checkpoint_interval")
+"""Shown elsewhere, or without influence on what is learnt."""
+
+Usual = dict[tuple[str, str], dict[str, Any]]
+"""Settings of presets, by environment and preset."""
+
+
+def describe(
+    *, seed: int, env: str, preset: str, algorithm: str, changed: str, parent: Parent | None
+) -> str:
+    """Return what distinguishes a run: seed, variant, changed settings, origin."""
+    variant = [part for part in preset.split(PLUS) if part and part != env]
+    parts = [f"seed {seed}", PLUS.join(variant) or algorithm, changed]
+    if parent is not None:
+        parts.append(f"from {about_steps(parent.env_steps)}")
+    return " · ".join(filter(None, parts))
+
+
+def name_of(run: RunDirectory, usual: Usual | None = None) -> str:
+    """Return what a run is called in a list of runs of its environment."""
+    return run.label().name or description_of(run, usual)
+
+
+def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
+    """Return what a run without a name is called."""
+    return describe(
+        seed=run.config.seed,
+        env=run.config.env,
+        preset=run.config.preset,
+        algorithm=algorithm_of(run.config, run.first_tunables),
+        changed=changed_settings(run, usual),
+        parent=run.parent,
+    )
+
+
+def full_name_of(folder: Path) -> str:
+    """Return environment and name of a run; the name of its folder if that is no run."""
+    return names_of_folders([folder])[folder]
+
+
+def names_of(runs: Sequence[RunDirectory], *, env: bool = True) -> list[str]:
+    """Return what to call runs that are listed together, with or without their environment.
+
+    Where several are called alike, it is also said when each of them was started.
+    """
+    usual: Usual = {}
+    names = [with_env(run.config.env if env else "", name_of(run, usual)) for run in runs]
+    return told_apart(names, [run.created for run in runs])
+
+
+def names_of_folders(folders: Iterable[Path], *, env: bool = True) -> dict[Path, str]:
+    """Return :func:`names_of` by folder; the name of a folder that is no run."""
+    names: dict[Path, str] = {}
+    runs: dict[Path, RunDirectory] = {}
+    for folder in folders:
+        names[folder] = folder.name
+        with contextlib.suppress(RequestError):
+            runs[folder] = RunDirectory.open(folder)
+    return names | dict(zip(runs, names_of(list(runs.values()), env=env), strict=True))
+
+
+def runs_of_agents(paths: Sequence[Path]) -> list[str]:
+    """Return what the run of each agent is called, without environment; empty if it has none."""
+    folders = [run_of(path) for path in paths]
+    names = names_of_folders(filter(None, folders), env=False)
+    return [names[folder] if folder else "" for folder in folders]
+
+
+def with_env(env_id: str, name: str, separator: str = " · ") -> str:
+    """Put the environment before the name of a run; not twice if the name begins with it."""
+    # As the folder of a run does, where what is no letter may be another sign.
+    plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
+    if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
+        return name
+    return separator.join(filter(None, (env_id, name)))
+
+
+def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
+    """Add to names that several runs have when each of these was started."""
+    counts = Counter(names)
+    return [
+        " · ".join(filter(None, (name, _local(made)))) if counts[name] > 1 else name
+        for name, made in zip(names, created, strict=True)
+    ]
+
+
+def _local(created: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return created
+
+
+def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
+    """Return the settings that were changed from the preset's: ``γ 0.98, Actor layers 64, 64``.
+
+    ``usual`` keeps what was found of presets, for the next run.
+    """
+    config, usual = run.config, {} if usual is None else usual
+    key = (config.env, config.preset)
+    if key not in usual:
+        names = [name for name in config.preset.split(PLUS) if name]
+        try:
+            usual[key] = _values(*compose(config.env, names, {}))
+        except RequestError:
+            # A preset of one's own that has been deleted: nothing is known of it.
+            usual[key] = {}
+    known, values = usual[key], _values(config, run.first_tunables)
+    labels = {
+        name: spec.symbol or spec.label
+        for kind in (config, run.first_tunables)
+        for name, spec in specs(kind)
+    }
+    found = [
+        f"{labels[name]} {format_value(value)}"
+        for name, value in values.items()
+        if name in known and known[name] != value and name not in _LEFT_OUT
+    ]
+    more = len(found) - _SHOWN
+    return ", ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
+def _values(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    return {
+        name: getattr(settings, name)
+        for settings in (config, tunables)
+        for name, _ in specs(settings)
+    }

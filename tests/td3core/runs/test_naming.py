@@ -1,0 +1,73 @@
+"""A run has one name, whoever asks."""
+
+from pathlib import Path
+
+import pytest
+
+from td3core.analysis.groups import group_runs
+from td3core.analysis.results import read_results
+from td3core.cli import app
+from td3core.config import to_dict
+from td3core.config.presets import compose
+from td3core.evaluation.entrants import Entrant, Lane, names_of
+from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import summarise
+from td3core.runs.metadata import RunLabel, write_label
+from td3core.runs.naming import full_name_of, names_of_folders, runs_of_agents, told_apart
+from tests.studio.fake_runs import make_run
+
+ENV = "Pendulum-v1"
+
+NAME = "seed 3 · TD3 · γ 0.9"
+
+
+def preset_run(runs: Path, env: str = ENV, **values: object) -> RunDirectory:
+    config, tunables = compose(env, (), {})
+    return make_run(runs, **{**to_dict(config), **to_dict(tunables), **values})
+
+
+@pytest.fixture
+def run(runs_dir: Path) -> RunDirectory:
+    return preset_run(runs_dir, seed=3, gamma=0.9)
+
+
+def test_the_list_the_legends_the_dialogs_and_the_terminal_name_a_run_alike(
+    run: RunDirectory, runs_dir: Path, capsys
+) -> None:
+    def names() -> set[str]:
+        (group,) = group_runs([read_results(run.path)], ("run",))
+        agent = run.path / "checkpoints" / "best.safetensors"
+        assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+        (line,) = capsys.readouterr().out.splitlines()
+        found = summarise(run)
+        full = {found.full_title, full_name_of(run.path)}
+        assert full == {f"{ENV} · {found.title}"}
+        return {found.title, group.name, *runs_of_agents([agent]), line.split("\t")[7]}
+
+    assert names() == {NAME}
+    write_label(run.path, RunLabel(name="mine"))
+    assert names() == {"mine"}
+    assert full_name_of(run.path) == "Pendulum-v1 · mine"
+
+
+def test_runs_that_are_called_alike_are_told_apart_by_their_start(runs_dir: Path) -> None:
+    first, second = (
+        preset_run(runs_dir, created=f"2026-01-0{day}T10:00:00+00:00") for day in (1, 2)
+    )
+    other = preset_run(runs_dir, "BipedalWalker-v3")
+    found = names_of_folders([first.path, second.path, other.path, runs_dir / "gone"])
+    assert found[first.path].startswith("Pendulum-v1 · seed 0 · TD3 · 2026-01-01 ")
+    assert found[second.path].startswith("Pendulum-v1 · seed 0 · TD3 · 2026-01-02 ")
+    assert found[other.path] == "BipedalWalker-v3 · seed 0 · TD3"
+    assert found[runs_dir / "gone"] == "gone"
+    assert told_apart(["a", "b"], ["", ""]) == ["a", "b"]
+
+
+def test_agents_side_by_side_carry_the_names_of_their_runs(run: RunDirectory, runs_dir) -> None:
+    other = make_run(runs_dir, seed=4, name="mine")
+    paths = [each.path / "checkpoints" / "last.safetensors" for each in (run, other)]
+    lanes = [
+        Lane(entrant=Entrant(path), env_steps=100, mean_return=None, run=name)
+        for path, name in zip(paths, runs_of_agents(paths), strict=True)
+    ]
+    assert names_of(lanes) == [f"last, step 100 · {NAME}", "last, step 100 · mine"]
