@@ -54,9 +54,9 @@ def copied() -> str:
     ("stopped", "verb"), [("finished", "eval"), ("user", "resume"), (None, "resume")]
 )
 def test_the_menu_of_a_run_has_its_folder_path_and_command(
-    qtbot: QtBot, window, folders: list[str], stopped: str | None, verb: str
+    qtbot: QtBot, window, runs_dir: Path, folders: list[str], stopped: str | None, verb: str
 ) -> None:
-    run = make_run(window._runs_dir, stopped=stopped)
+    run = make_run(runs_dir, stopped=stopped)
     read_again(qtbot, window.runs)
     choose(window.runs, run)
     action(window.runs, "folder").trigger()
