@@ -40,9 +40,9 @@ from tests.support.configurations import LIVE, Configuration, Kind, draw
 from tests.support.lives import Life, await_end, differences, runs_of
 
 RESULTS = Path(__file__).with_suffix(".json")
-LONGEST_S = 120.0
-"""How long a moment to kill is waited for: what hangs so long is a fault."""
-_LOOK_S, _LOOK_CLOSELY_S = 0.002, 0.0003
+LONGEST_S = 600.0
+"""How long a moment to kill is waited for, on a machine that has much else to do."""
+_LOOK_S, _LOOK_CLOSELY_S = 0.01, 0.0005
 
 
 class Moment(StrEnum):
@@ -359,7 +359,7 @@ class Sights:
 
     def look(self, moment: Moment) -> bool:
         """Return whether what is waited for has begun since the last look."""
-        if time.monotonic() - self._looked > 0.05:
+        if time.monotonic() - self._looked > 0.2:
             self._look_for_runs()
         agents = self._agents()
         self.saves += agents != self._last

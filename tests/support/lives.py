@@ -18,7 +18,7 @@ from td3core.runs.tables import read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TD3_STUDIO_TEST_LIFE"
-PATIENCE_S = 240.0
+PATIENCE_S = 600.0
 """How long a process may take to end, on a machine that has much else to do."""
 _WITH_SLACK = """
 import sys
