@@ -9,6 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.algorithm import memory
 from td3core.algorithm.fused import kernel, parallel, passes
 from td3core.arrays import Doubles, Floats
 from td3core.config import RunConfig, Tunables
@@ -153,9 +154,9 @@ class FusedUpdate:
         members = self._networks[1].members
         actor_size, critic_size = (batch * int(widths[1:].sum()) for widths in (actor, critics))
         pair, obs = (batch, int(critics[0])), (batch, self._obs_dim)
-        batches = (batch, batch, (members, batch), batch)
+        batches = (batch,), (batch,), (members, batch), (batch,)
         # Q' needs the outputs of the target actor no longer: both are written to the same place.
         longest = max(actor_size, critic_size)
-        sizes = (actor_size, actor_size, (members, longest), (members, critic_size))
+        sizes = (actor_size,), (actor_size,), (members, longest), (members, critic_size)
         shapes = (pair, pair, obs, *batches, *sizes)
-        return kernel.Work(*(np.zeros(shape, np.float32) for shape in shapes))
+        return kernel.Work(*memory.zeros(shapes))
