@@ -16,14 +16,6 @@ _relu_backward = torch.ops.aten.threshold_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-_CPU = torch.device("cpu")
-
-
-def _zeros(count: int, device: torch.device) -> Tensor:
-    # An environment may change torch's defaults at any time.
-    return torch.zeros(count, dtype=torch.float32, device=device)
-
-
 class MLPParameters:
     """Weights and biases of ``members`` perceptrons of equal shape, in one flat vector.
 
@@ -31,17 +23,10 @@ class MLPParameters:
     ``flat``. Gradients and an optimiser's moments have the same form.
     """
 
-    def __init__(
-        self,
-        members: int,
-        widths: Sequence[int],
-        flat: Tensor | None = None,
-        device: torch.device = _CPU,
-    ) -> None:
-        """Lay the layers over ``flat``, or over zeros on ``device``."""
-        self.members, self.widths = members, tuple(widths)
+    def __init__(self, members: int, widths: Sequence[int], flat: Tensor) -> None:
+        """Lay the layers over ``flat``."""
+        self.members, self.widths, self.flat = members, tuple(widths), flat
         sizes = [size for n, m in pairwise(widths) for size in (members * m * n, members * m)]
-        self.flat = _zeros(sum(sizes), device) if flat is None else flat
         parts = iter(torch.split(self.flat, sizes))
         self.layers = [
             (next(parts).view(members, m, n), next(parts).view(members, 1, m))
@@ -56,10 +41,9 @@ class MLPParameters:
                 for part in (weight[member], bias[member, 0]):
                     part.copy_(torch.from_numpy(source.uniform(-bound, bound, tuple(part.shape))))
 
-    def like(self, flat: Tensor | None = None) -> "MLPParameters":
-        """Return the same layers over another vector, or over zeros."""
-        empty = torch.zeros_like(self.flat) if flat is None else flat
-        return MLPParameters(self.members, self.widths, empty)
+    def like(self, flat: Tensor) -> "MLPParameters":
+        """Return the same layers over another vector."""
+        return MLPParameters(self.members, self.widths, flat)
 
     def named(self, *names: str) -> Iterator[tuple[str, Tensor]]:
         """Yield ``name.layer.weight`` (out, in) and ``name.layer.bias`` (out,) of each member."""

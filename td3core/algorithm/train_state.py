@@ -1,6 +1,7 @@
 """A network and all that training it needs, each part one flat vector."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim.adam import adam
 
+from td3core.algorithm import memory
 from td3core.algorithm.mlp import MLPParameters
 from td3core.arrays import Arrays, Floats
 
@@ -27,12 +29,13 @@ class TrainState:
         device: torch.device,
     ) -> None:
         self.names = tuple(names)
-        self.online = MLPParameters(len(names), widths, device=device)
+        length = len(names) * sum((n + 1) * m for n, m in pairwise(widths))
+        self.online, self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
+            MLPParameters(len(names), widths, flat) for flat in memory.vectors(5, length, device)
+        )
         self.online.draw(source)
-        self.target = self.online.like(self.online.flat.clone())
-        self.gradient = self.online.like()
+        self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
-        self._exp_avg, self._exp_avg_sq = self.online.like(), self.online.like()
         self._step = torch.zeros((), dtype=torch.float32, device=device)
 
     def step(self) -> None:
