@@ -66,8 +66,8 @@ class GroupRecord:
             speed = sum(s.steps_per_s for s in training)
             parts.append(f"{format_count(speed)} steps/s")
             parts.append(self._time_left(training))
-        elif any(s.is_compiling for s in statuses):
-            parts.append("compiling the update")
+        elif any(s.is_preparing for s in statuses):
+            parts.append("preparing")
         return "  ·  ".join(parts)
 
     def _time_left(self, training: list[SeedStatus]) -> str:

@@ -131,7 +131,7 @@ class StatusBar(QStatusBar):
         if state is SessionState.IDLE and self._sweep:
             text, colour = ("a sweep trains", theme.good)
         if state is SessionState.STARTING and self._model.preparing:
-            text = "compiling"
+            text = "preparing"
         if state is SessionState.RUNNING and self._model.progress is not None:
             text = str(self._model.progress.phase)
         return _dot(text, colour)

@@ -64,7 +64,7 @@ class ProgressReporter(BarReporter):
         """Show one event."""
         match event:
             case events.Preparing():
-                self._bar.update(self._task, phase="compiling")
+                self._bar.update(self._task, phase="preparing")
                 self._print(event.message)
             case events.Started():
                 self._time_left = TimeLeft(event.config)

@@ -109,7 +109,7 @@ class Headline(QWidget):
     def _time_left(self) -> str:
         model = self._model
         if model.preparing:
-            return "compiling"
+            return "preparing"
         if not model.in_progress:
             return ""
         left = model.seconds_left

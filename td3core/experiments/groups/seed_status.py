@@ -52,7 +52,7 @@ class SeedState(StrEnum):
 
 
 _OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
-_COMPILING = "compiling"
+_PREPARING = "preparing"
 _ENDINGS = {"finished": SeedState.FINISHED, "user": SeedState.STOPPED, "failed": SeedState.FAILED}
 
 
@@ -77,15 +77,15 @@ class SeedStatus:
     ending: Ended | None = None
 
     @property
-    def is_compiling(self) -> bool:
-        """True while it waits for the compiled update."""
-        return self.state is SeedState.STARTING and self.phase == _COMPILING
+    def is_preparing(self) -> bool:
+        """True while what it needs takes a while, such as the compiled update."""
+        return self.state is SeedState.STARTING and self.phase == _PREPARING
 
     def after(self, event: Event) -> "SeedStatus":
         """Return the status after an event of its run."""
         match event:
             case Preparing():
-                return replace(self, phase=_COMPILING)
+                return replace(self, phase=_PREPARING)
             case Started():
                 return replace(
                     self,

@@ -69,10 +69,10 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "Train", BranchDialog(agent, read_header(agent), window)
         yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)
         yield "Save…", PictureDialog(still, "name", window)
-        yield "Evaluate", EvaluateDialog(agent, 0, window)
+        yield "Evaluate", EvaluateDialog(agent, "my run", 0, window)
         yield "Export…", ExportDialog(agent, window)
         yield "Record…", AgentFilmDialog(agent, 0, 1.0, window)
-        yield "Record…", GrowthFilmDialog(run.path, 0, window)
+        yield "Record…", GrowthFilmDialog(run.path, "my run", 0, window)
         yield "Record…", ComparisonFilmDialog(pair, 0, 1.0, (), 2, window)
         # To be read. The check goes on until it has an answer.
         yield "", VerifyDialog(window)

@@ -184,9 +184,9 @@ def test_the_status_bar_says_what_a_run_waits_for(window, find):
     bar = find("status_state").parent()
     window.model.handle(Preparing(message=Message("Compiling the update.")))
     bar.show_state(SessionState.STARTING)
-    assert find("status_state").text().endswith("compiling")
+    assert find("status_state").text().endswith("preparing")
     assert find("status_numbers").text() == "Compiling the update."
-    assert find("headline_left").text() == "compiling"
+    assert find("headline_left").text() == "preparing"
     failed = Failed(message=Message("Stopped before the first step."), details="", cancelled=True)
     window.model.handle(failed)
     bar.show_state(SessionState.IDLE)

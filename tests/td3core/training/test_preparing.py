@@ -116,10 +116,10 @@ def test_the_terminal_shows_what_a_run_waits_for() -> None:
     assert console.file.getvalue() == f"{WAIT}\nseed 3  {WAIT}\n"
 
 
-def test_a_run_of_a_group_is_compiling_until_it_starts() -> None:
+def test_a_run_of_a_group_is_preparing_until_it_starts() -> None:
     waiting = SeedStatus(seed=3, state=SeedState.STARTING).after(Preparing(message=WAIT))
-    assert waiting.is_compiling
-    assert not SeedStatus(seed=3, state=SeedState.STARTING).is_compiling
+    assert waiting.is_preparing
+    assert not SeedStatus(seed=3, state=SeedState.STARTING).is_preparing
 
 
 def test_ctrl_c_while_a_run_waits_ends_the_command_well(
