@@ -67,7 +67,7 @@ def test_a_class_gives_the_recorded_bits_here(root: Path, name: str) -> None:
     require_same(digests(root, name, {}), name)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("processor", ELSEWHERE)
 @pytest.mark.parametrize("name", numerics.PORTABLE)
 def test_a_class_gives_the_same_bits_whatever_instructions_libraries_take(

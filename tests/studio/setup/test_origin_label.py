@@ -98,8 +98,8 @@ def test_a_resumed_run_keeps_the_name_it_was_given(qtbot, window, find, runs_dir
     listener = Listener(window)
     listed(qtbot, window, run, "resume").trigger()
     qtbot.waitUntil(lambda: bool(listener.all(events.Started)), timeout=60_000)
-    assert find("run_title").text() == "Pendulum-v1  ·  my walk"
-    assert note(find).startswith("Settings of my walk.")
+    assert find("run_title").text() == "Pendulum-v1 · my walk"
+    assert note(find).startswith("Settings of Pendulum-v1 · my walk.")
     wait_until_idle(qtbot, window)
 
 

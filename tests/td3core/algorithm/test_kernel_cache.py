@@ -415,7 +415,7 @@ def test_every_function_that_is_compiled_in_is_part_of_the_key() -> None:
     assert {*machine_code.MODULES} <= modules <= machine_code._sources().keys()
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_reinstallation_elsewhere_finds_what_was_compiled(root: Path, tmp_path: Path) -> None:
     """Nothing hangs on the path of the sources or on their times."""
     said = []

@@ -18,10 +18,10 @@ SETTINGS = {
     "batch_size": 8,
     "threads": 1,
     "learning_starts": 200,
-    "steps": 6000,
-    "eval_interval": 1500,
+    "steps": 20_000,
+    "eval_interval": 5000,
     "eval_episodes": 1,
-    "checkpoint_interval": 1000,
+    "checkpoint_interval": 4000,
 }
 
 
@@ -32,21 +32,24 @@ def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_jo
     place, straight = tmp_path / "steered", tmp_path / "straight"
     words = ["train", "Pendulum-v1", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
     life = Life.begin(place, [*words, "--runs-dir", str(place)])
-    end = time.monotonic() + WAIT_S
-    while _steps(place) < 300:
-        assert life.alive
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    path = run_of(place)
-    assert path is not None
-    control = RemoteControl(path)
-    for values in ({"tau": 0.02}, {"exploration_noise": 0.3, "policy_delay": 1}):
-        answer = control.wait(control.change(values), WAIT_S)
-        assert answer.done
-    reached = answer.env_steps
-    while _steps(place) < reached + 200 and time.monotonic() < end:
-        time.sleep(0.02)
-    assert life.kill()
+    try:
+        end = time.monotonic() + WAIT_S
+        while _steps(place) < 300:
+            assert life.alive
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        path = run_of(place)
+        assert path is not None
+        control = RemoteControl(path)
+        for values in ({"tau": 0.02}, {"exploration_noise": 0.3, "policy_delay": 1}):
+            answer = control.wait(control.change(values), WAIT_S)
+            assert answer.done
+        reached = answer.env_steps
+        while _steps(place) < reached + 200 and time.monotonic() < end:
+            time.sleep(0.02)
+    finally:
+        lived = life.kill()
+    assert lived
     changes = changes_of(RunDirectory.open(path).journal())
     assert {change.name for change in changes} == {"tau", "exploration_noise", "policy_delay"}
     assert Life.begin(place, ["resume", str(path)]).end() == 0

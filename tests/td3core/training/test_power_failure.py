@@ -15,9 +15,10 @@ from td3core.runs.journal import Change, changes_of
 from td3core.runs.resumption import resume_point
 from td3core.training.launch import branch, resume, train
 from tests.support.lives import differences, run_of
+from tests.support.marks import release, slow
 from tests.support.power import Cut, failing
 from tests.td3core.helpers import Told, finish, tiny
-from tests.td3core.training.resuming import each_way, go_on, stopped
+from tests.td3core.training.resuming import go_on, stopped
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs links and flushed folders")
 
@@ -96,11 +97,11 @@ KEPT: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.slow
-@each_way
-@pytest.mark.parametrize(
-    "values", [KEPT[0], *(pytest.param(v, marks=pytest.mark.slow) for v in KEPT[1:])], ids=str
-)
+each_cut = pytest.mark.parametrize("every", [*slow(7), *release(1)], ids=["some", "all"])
+
+
+@each_cut
+@pytest.mark.parametrize("values", KEPT, ids=str)
 def test_a_run_goes_on_the_same_after_a_power_failure(
     runs_dir: Path,
     tmp_path: Path,
@@ -138,8 +139,7 @@ def test_every_live_change_that_a_checkpoint_knows_of_is_on_record_after_a_power
     assert known
 
 
-@pytest.mark.slow
-@each_way
+@each_cut
 def test_so_it_does_when_it_had_been_resumed(runs_dir: Path, tmp_path: Path, every: int) -> None:
     straight = finish(runs_dir / "straight", **VALUES)
     outcome = stopped(runs_dir / "broken", 33, **VALUES)
@@ -150,8 +150,7 @@ def test_so_it_does_when_it_had_been_resumed(runs_dir: Path, tmp_path: Path, eve
     require_all_go_on(power.cuts, tmp_path / "cuts", straight.run, every, begun=33)
 
 
-@pytest.mark.slow
-@each_way
+@each_cut
 def test_so_does_a_branch(runs_dir: Path, tmp_path: Path, every: int) -> None:
     parent = RunDirectory.open(finish(runs_dir / "parent", **VALUES).run)
     (runs_dir / "branches").mkdir()

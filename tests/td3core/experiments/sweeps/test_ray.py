@@ -86,7 +86,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.shutdown()
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra td3-studio[ray]")
 @pytest.mark.skipif(sys.platform != "linux", reason="several nodes on one machine need Linux")
 # Ray's own warnings are none of ours.
