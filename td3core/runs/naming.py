@@ -21,7 +21,11 @@ from td3core.runs.directory import RunDirectory, run_of
 from td3core.runs.metadata import Parent
 
 _SHOWN = 3
-_LEFT_OUT = ("env", "preset", "seed", "threads", "steps", "eval_interval", "checkpoint_interval")
+# What "auto" came to is written down, so that class and engine differ from every preset.
+_LEFT_OUT = (
+    *("env", "preset", "seed", "steps", "eval_interval", "checkpoint_interval"),
+    *("threads", "numerics", "engine"),
+)
 """Shown elsewhere, or without influence on what is learnt."""
 
 Usual = dict[tuple[str, str], dict[str, Any]]
