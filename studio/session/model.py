@@ -66,11 +66,6 @@ class RunModel(QObject):
         return self._record.title
 
     @property
-    def algorithm(self) -> str:
-        """``TD3`` or ``DDPG``, by the settings that the run on show was started with."""
-        return self._record.algorithm
-
-    @property
     def device(self) -> str:
         """Where the run computes; empty for a run that was opened."""
         return self._record.device

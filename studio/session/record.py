@@ -8,7 +8,6 @@ from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry, RunJournal
 from studio.session.markers import Marker
 from td3core.config import RunConfig, Tunables
-from td3core.config.algorithm import TD3, algorithm_of
 from td3core.protocol import events
 from td3core.protocol.time_left import TimeLeft
 from td3core.runs.naming import with_env
@@ -42,13 +41,6 @@ class RunRecord:
     def title(self) -> str:
         """What the run is called, with its environment; empty before the first run."""
         return with_env(self.config.env if self.config else "", self.name)
-
-    @property
-    def algorithm(self) -> str:
-        """What the settings that the run was started with amount to."""
-        if self.config is None or self.first_tunables is None:
-            return TD3
-        return algorithm_of(self.config, self.first_tunables)
 
     @property
     def seconds_left(self) -> float | None:

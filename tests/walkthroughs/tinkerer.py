@@ -4,6 +4,7 @@ from pathlib import Path
 
 from PySide6.QtGui import QImage
 
+from studio.formatting import short_steps
 from tests.walkthroughs.plots import Plot
 from tests.walkthroughs.user import NotSeenError, User
 
@@ -80,7 +81,7 @@ def save(by: User) -> str:
     by.expect_step(3_200)
     by.click("pause_button")
     by.expect_state("paused")
-    saved = f"{by.step() / 1000:g}k"
+    saved = short_steps(by.step())
     by.click("save_button")
     by.row("checkpoint_list", saved)
     by.take("paused")
