@@ -25,6 +25,7 @@ PAGES = sorted(MANUAL.glob("*.md"))
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
     ROOT / "resources" / "agents" / "README.md",
     ROOT / "tests" / "benchmarks" / "README.md",
     *PAGES,
