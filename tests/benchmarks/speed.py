@@ -129,6 +129,15 @@ def share() -> dict[str, Any]:
     return found
 
 
+def long_run() -> dict[str, float]:
+    """Say whether updates get slower as units die."""
+    found = apart(parts.long_updates)
+    print("\n| 64x64, batch 100, 40,000 updates | updates/s |\n|---|---|")
+    for name in ("first", "last"):
+        print(f"| {name} quarter | {found[f'{name}_per_s']:,.0f} |")
+    return dict(found)
+
+
 def sbx_steps(python: str, *arguments: Any) -> dict[str, float]:
     """Measure SBX in its own environment."""
     command = [python, "-m", "tests.benchmarks.speed_sbx", *map(str, arguments)]
@@ -270,6 +279,7 @@ def main() -> None:
     measures: dict[str, Callable[[], Any]] = {
         "updates": lambda: updates(rounds, asked.before),
         "share": share,
+        "long": long_run,
         "steps": lambda: steps(3 if rounds > 3 else 1, count, asked.before),
         "sbx": lambda: against_sbx(3 if rounds > 3 else 1, count, asked.peer_python),
         "growth": growth,

@@ -103,6 +103,20 @@ def our_updates(compiled: bool, small: bool = False, threads: int = 1) -> dict[s
     return {"per_s": rate(our_agent(compiled=compiled, **values)[2])}
 
 
+def long_updates(count: int = 40_000) -> dict[str, float]:
+    """Sample and update, ours, small: the rate of the first and last quarter of so many updates.
+
+    Units die meanwhile, and their moments decay to subnormal numbers.
+    """
+    work, rates = our_agent(**SMALL)[2], []
+    for _ in range(4):
+        began = time.perf_counter()
+        for _ in range(count // 4):
+            work()
+        rates.append(count / 4 / (time.perf_counter() - began))
+    return {"first_per_s": rates[0], "last_per_s": rates[-1]}
+
+
 def peer_updates(threads: int = 1) -> dict[str, float]:
     """Sample and update, stable-baselines3."""
     import torch

@@ -11,6 +11,12 @@ import numpy as np
 from numba import njit
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+_STILL_FIRST, _STILL_SECOND = 4, 500
+"""Up to so many times the smallest number, β1 and β2 leave a moment as it is."""
+_LARGEST_SIZE = 0.1
+"""A larger step, as in the first updates, could still move a parameter that is 0."""
+_MAGNITUDE = 0x7FFFFFFF
+"""All bits of a float32 but its sign."""
 _TANH_ONE = 7.90531110763549805
 """From here on tanh is 1 in float32."""
 
@@ -191,15 +197,28 @@ def _step_part(net, start, length, step):
 
 @fast
 def _adam(online, gradient, exp_avg, exp_avg_sq, step):
+    """Step some parameters.
+
+    The gradient of a dead unit is 0, and its moments decay until rounding holds them among the
+    subnormal numbers. Arithmetic with those takes some processors a hundred times as long, and
+    rounding takes away the step that they make: with 0 in their place all bits are the same.
+    """
     one_minus_beta1, beta2 = np.float32(1.0 - _BETA1), np.float32(_BETA2)
     one_minus_beta2, epsilon = np.float32(1.0 - _BETA2), np.float32(_EPSILON)
+    may_be_still = step.size < np.float32(_LARGEST_SIZE)
+    first, second = exp_avg.view(np.int32), exp_avg_sq.view(np.int32)
     for i in range(online.shape[0]):
-        g = gradient[i]
-        m = exp_avg[i] + one_minus_beta1 * (g - exp_avg[i])
-        v = beta2 * exp_avg_sq[i] + one_minus_beta2 * g * g
-        exp_avg[i] = m
-        exp_avg_sq[i] = v
-        online[i] -= step.size * m / (np.sqrt(v) / step.root + epsilon)
+        g, m, v = gradient[i], exp_avg[i], exp_avg_sq[i]
+        dead = may_be_still and g == np.float32(0.0)
+        m_still = dead and first[i] & _MAGNITUDE <= _STILL_FIRST
+        v_still = dead and second[i] <= _STILL_SECOND
+        m0 = np.float32(0.0) if m_still else m
+        v0 = np.float32(0.0) if v_still else v
+        m1 = m0 + one_minus_beta1 * (g - m0)
+        v1 = beta2 * v0 + one_minus_beta2 * g * g
+        exp_avg[i] = m if m_still else m1
+        exp_avg_sq[i] = v if v_still else v1
+        online[i] -= step.size * m1 / (np.sqrt(v1) / step.root + epsilon)
 
 
 @fast
