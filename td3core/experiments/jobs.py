@@ -4,13 +4,15 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.protocol.codec import KINDS
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
 from td3core.runs.journal import Change
+from td3core.system.json_lines import Codec
 from td3core.system.numerics import AUTO
 
 
@@ -57,6 +59,9 @@ class Branch:
 
 
 Job = NewRun | ResumedRun | Branch
+
+CODEC = Codec(*KINDS, *get_args(Job))
+"""What a process that trains a run and the one that started it send each other."""
 
 
 def load_training() -> None:

@@ -2,17 +2,16 @@
 
 import os
 import signal
-from typing import Any
 
-from td3core.config import Tunables
-from td3core.experiments.jobs import load_training, perform
+from td3core.experiments.jobs import CODEC, load_training, perform
 from td3core.protocol.control import Control
+from td3core.protocol.steering import Ask, Tune, Verb, steer
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
 
 def main() -> None:
     """Train the job that the parent sends, and send it every event."""
-    link = ParentLink()
+    link = ParentLink(CODEC)
     ignore_terminal()
     try:
         job = link.receive()
@@ -37,15 +36,13 @@ class _Requests:
         self.abandoned = False
         """True once the parent is gone and the run is not to continue without it."""
 
-    def take(self, request: Any) -> None:
-        """Handle one request: live settings, or a word."""
-        if isinstance(request, Tunables):
-            self._control.tune(request)
-        elif request == "detach":
+    def take(self, request: Ask | Tune) -> None:
+        """Handle one request."""
+        if request == Ask(Verb.DETACH):
             self._detached = True
             detach_output()
         else:
-            getattr(self._control, request)()
+            steer(self._control, request)
 
     def parent_gone(self) -> None:
         """Save and end, unless the parent has said that it would leave."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from td3core.config import Tunables
 from td3core.errors import Message, quoted
-from td3core.experiments.jobs import Job
+from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.protocol.steering import Ask, Tune, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.system.numerics import environment_of
 
@@ -23,7 +24,7 @@ def _ignore(_: str) -> None:
 
 
 class RunProcess:
-    """Trains one run in a new process; has the methods of a ``Control`` that ask for something.
+    """Trains one run in a new process; a ``Steering``.
 
     Every event of the run goes to ``report``, in a thread of this object. The last one is always an
     ``Ended`` or a ``Failed``, also if the process was killed. Whatever becomes of this process, the
@@ -47,6 +48,7 @@ class RunProcess:
         self.stopping = False
         self._process = MessageProcess(
             _CHILD,
+            CODEC,
             self._on_event,
             self._on_end,
             self._on_log,
@@ -63,29 +65,29 @@ class RunProcess:
     def tune(self, tunables: Tunables) -> int:
         """Request new live settings; return the revision that the run will acknowledge."""
         self._revision += 1
-        self._process.send(tunables)
+        self._process.send(Tune(tunables))
         return self._revision
 
     def pause(self) -> None:
         """Request a pause until :meth:`resume`."""
-        self._process.send("pause")
+        self._process.send(Ask(Verb.PAUSE))
 
     def resume(self) -> None:
         """Let a paused run continue."""
-        self._process.send("resume")
+        self._process.send(Ask(Verb.RESUME))
 
     def save(self) -> None:
         """Request a checkpoint at the next step boundary."""
-        self._process.send("save")
+        self._process.send(Ask(Verb.SAVE))
 
     def stop(self) -> None:
         """Request the run to save and end."""
         self.stopping = True
-        self._process.send("stop")
+        self._process.send(Ask(Verb.STOP))
 
     def detach(self) -> None:
         """Let the run continue when this process ends."""
-        self._process.send("detach")
+        self._process.send(Ask(Verb.DETACH))
 
     def kill(self) -> None:
         """End the process at once; the run can be resumed from its last checkpoint."""

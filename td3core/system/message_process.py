@@ -1,28 +1,38 @@
-"""A child process that exchanges Python objects with its parent over its standard streams.
+"""A child process that exchanges messages with its parent over its standard streams.
 
 The parent starts it with :class:`MessageProcess`; in the child :class:`ParentLink` is the other
 end. The child learns of the parent's death by the end of its input, so none is orphaned unnoticed;
 unlike a daemonic process of :mod:`multiprocessing` it may have children itself, and may outlive its
 parent if it chooses to.
+
+Messages are lines of JSON (see :mod:`td3core.system.json_lines`): nothing is unpickled.
 """
 
 import contextlib
 import logging
 import os
-import pickle
 import queue
 import signal
-import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from td3core import __version__
 from td3core.system.child_process import python_command
+from td3core.system.json_lines import Codec, LineBuffer, Unknown
 
 log = logging.getLogger(__name__)
 
-_LENGTH = struct.Struct("!Q")
+_CHILD = """\
+import td3core
+if td3core.__version__ != {version!r}:
+    found = td3core.__version__
+    raise SystemExit("TD3 Studio was updated from {version} to " + found + ": restart it.")
+from {module} import main
+main()
+"""
+
 _CHUNK = 1 << 20
 _LOG_S = 1.0
 _SEND_S = 1.0
@@ -50,6 +60,7 @@ class MessageProcess:
     def __init__(
         self,
         module: str,
+        codec: Codec,
         on_message: Callable[[Any], None],
         on_end: Callable[[int], None],
         on_log: Callable[[str], None] = _ignore,
@@ -57,11 +68,13 @@ class MessageProcess:
         own_session: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``own_session``: signals of the terminal do not reach it.
+        """``codec``: the one of both ends.
+
+        ``own_session``: signals of the terminal do not reach it.
 
         ``environment``: its variables, if they are not those of this process.
         """
-        command = python_command(f"from {module} import main\nmain()")
+        command = python_command(_CHILD.format(version=__version__, module=module))
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603
             command,
@@ -71,6 +84,7 @@ class MessageProcess:
             start_new_session=own_session,
             env=environment,
         )
+        self._codec = codec
         self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
         self._outbox: queue.SimpleQueue[tuple[bytes, threading.Event] | None]
         self._outbox, self._stuck = queue.SimpleQueue(), False
@@ -92,13 +106,13 @@ class MessageProcess:
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send an object; nothing happens if the process is gone.
+        """Send a message; nothing happens if the process is gone.
 
         One that hangs does not read, and its pipe is full some day. It is waited for once, not for
         long; what is sent then follows when it reads again.
         """
         sent = threading.Event()
-        self._outbox.put((_packed(message), sent))
+        self._outbox.put((self._codec.encode(message), sent))
         if not self._stuck and self._writer.is_alive():
             self._stuck = not sent.wait(_SEND_S)
 
@@ -132,7 +146,7 @@ class MessageProcess:
         stdout = self._process.stdout
         assert stdout is not None
         try:
-            for message in _messages(stdout.fileno()):
+            for message in _messages(stdout.fileno(), self._codec):
                 self._on_message(message)
         except Exception:
             log.exception("a message of process %d could not be handled", self.pid)
@@ -164,26 +178,32 @@ class MessageProcess:
 class ParentLink:
     """The child's end. From now on what is printed goes to standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
         self._in, self._out = os.dup(0), os.fdopen(os.dup(1), "wb")
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
         os.dup2(2, 1)
+        self._messages = _messages(self._in, codec)
         self._sending = threading.Lock()
 
     def receive(self) -> Any:
-        """Wait for an object from the parent.
+        """Wait for a message from the parent.
 
         Raises:
             EOFError: the parent is gone.
+            LineError: the parent is of another version.
         """
-        return _read(self._in)
+        for message in self._messages:
+            return message
+        raise EOFError
 
     def send(self, message: object) -> None:
-        """Send an object; nothing happens if the parent is gone."""
+        """Send a message; nothing happens if the parent is gone."""
+        line = self._codec.encode(message)
         with self._sending, contextlib.suppress(OSError, ValueError):
-            self._out.write(_packed(message))
+            self._out.write(line)
             self._out.flush()
 
     def listen(self, on_message: Callable[[Any], None], on_parent_gone: Callable[[], None]) -> None:
@@ -191,7 +211,7 @@ class ParentLink:
 
         def work() -> None:
             try:
-                for message in _messages(self._in):
+                for message in self._messages:
                     on_message(message)
             except Exception:
                 # Deaf to its parent, it could not be ended any more.
@@ -217,35 +237,26 @@ def detach_output() -> None:
     os.close(nothing)
 
 
-def _packed(message: object) -> bytes:
-    data = pickle.dumps(message)
-    return _LENGTH.pack(len(data)) + data
+def _messages(descriptor: int, codec: Codec) -> Iterator[Any]:
+    """Yield what the other end sends until it is closed.
 
-
-def _messages(descriptor: int) -> Iterator[Any]:
-    """Yield what the other end sends until it is closed."""
-    with contextlib.suppress(OSError, EOFError):
-        while True:
-            yield _read(descriptor)
-
-
-def _read(descriptor: int) -> Any:
-    (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size))
-    # From the program's own process, over a pipe that no one else has.
-    return pickle.loads(_read_exactly(descriptor, length))  # noqa: S301
-
-
-def _read_exactly(descriptor: int, count: int) -> bytes:
-    """Read so many bytes; without a buffer, which a thread could not share with a forked child.
+    Read without a buffer of Python's, which a thread could not share with a forked child.
 
     Raises:
-        EOFError: the other end was closed.
+        LineError: the other end is of another version, or something else wrote into the pipe.
     """
-    parts = []
-    while count:
-        part = os.read(descriptor, min(count, _CHUNK))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+    lines = LineBuffer()
+    while piece := _read(descriptor):
+        for line in lines.add(piece):
+            message = codec.decode(line)
+            if isinstance(message, Unknown):
+                log.warning("a message of a newer version was left out: %s", message.kind)
+            else:
+                yield message
+
+
+def _read(descriptor: int) -> bytes:
+    """Return what there is to be read; nothing once the other end is closed."""
+    with contextlib.suppress(OSError):
+        return os.read(descriptor, _CHUNK)
+    return b""

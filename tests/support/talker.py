@@ -7,8 +7,10 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
+from td3core.system.json_lines import Codec
 from td3core.system.message_process import ParentLink, ignore_terminal
 
+CODEC = Codec(str)
 PATIENCE_S = 60
 LINES = 20_000
 """More than a pipe holds."""
@@ -16,7 +18,7 @@ LINES = 20_000
 
 def main() -> None:
     """Do what the parent asks for: raise an error, or write many lines."""
-    link, gone = ParentLink(), threading.Event()
+    link, gone = ParentLink(CODEC), threading.Event()
     ignore_terminal()
 
     def take(asked: Any) -> None:

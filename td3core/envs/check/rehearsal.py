@@ -5,18 +5,30 @@ import os
 import queue
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from td3core.config import EnvChoice
 from td3core.envs import trust
 from td3core.envs.check.trial import run_trial
 from td3core.envs.make import is_usable, note_usable
 from td3core.errors import Message, RequestError, StoppedError, reason_of
+from td3core.system.json_lines import Codec
 from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
 
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
 _LOOK_S = 0.1
 _END_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    choices: tuple[EnvChoice, ...]
+    limit_s: float
+
+
+_CODEC = Codec(_Task, str)
+"""The answer to each choice is why it cannot be made, or empty."""
 
 
 def rehearse(
@@ -50,9 +62,9 @@ def rehearse(
         # Here, so that the other process searches where this one would.
         trust.prepare_import(choice.env_id)
     answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    child = MessageProcess(__name__, answers.put, lambda _: answers.put(None))
+    child = MessageProcess(__name__, _CODEC, answers.put, lambda _: answers.put(None))
     try:
-        child.send((strange, limit_s))
+        child.send(_Task(tuple(strange), limit_s))
         for choice in strange:
             announce(Message("Trying {env_id} in a process of its own", env_id=choice.env_id))
             problem = _answer(answers, choice, stopped, limit_s)
@@ -102,17 +114,17 @@ def _named(choice: EnvChoice) -> dict[str, object]:
 
 def main() -> None:
     """Make what the parent sends, and answer each with why it cannot be made, if it cannot."""
-    link = ParentLink()
+    link = ParentLink(_CODEC)
     ignore_terminal()
     try:
-        choices, limit_s = link.receive()
+        task: _Task = link.receive()
     except EOFError:
         return
     link.listen(lambda _: None, lambda: os._exit(1))
     with open(os.devnull, "w") as nothing:  # noqa: PTH123
-        for choice in choices:
+        for choice in task.choices:
             # Where a simulator does not let the thread run that listens to the parent.
-            faulthandler.dump_traceback_later(2 * limit_s, exit=True, file=nothing)
+            faulthandler.dump_traceback_later(2 * task.limit_s, exit=True, file=nothing)
             link.send(_problem_of(choice))
 
 

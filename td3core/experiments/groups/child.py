@@ -2,13 +2,13 @@
 
 import threading
 import time
-from typing import Any
 
 from td3core.errors import Message, RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import (
+    CODEC,
     GroupEnded,
     GroupLog,
     GroupStarted,
@@ -18,6 +18,7 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
+from td3core.protocol.steering import Ask
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
 _BETWEEN_S = 0.2
@@ -26,7 +27,7 @@ _BETWEEN_S = 0.2
 
 def main() -> None:
     """Train the group that the parent asks for, and send it the status of each run."""
-    link = ParentLink()
+    link = ParentLink(CODEC)
     ignore_terminal()
     try:
         job, commands = link.receive(), _Commands()
@@ -101,8 +102,8 @@ class _Commands:
         """Return whether the group is to end before it has begun."""
         return any(command.verb == "stop" and command.seed is None for command in self._early)
 
-    def take(self, message: Any) -> None:
-        if message == "detach":
+    def take(self, message: Command | Ask) -> None:
+        if isinstance(message, Ask):
             self._detached = True
             detach_output()
         else:

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
+from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.protocol.steering import Ask
+from td3core.system.json_lines import Codec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +62,5 @@ class GroupEnded:
 
 
 GroupMessage = GroupStarted | SeedStatus | GroupLog | GroupEnded
+
+CODEC = Codec(NewGroup, ResumedGroup, Command, Ask, *get_args(GroupMessage))

@@ -4,7 +4,14 @@ from collections.abc import Callable
 
 from td3core.errors import Message, quoted
 from td3core.experiments.groups.commands import Command
-from td3core.experiments.groups.messages import GroupEnded, GroupMessage, NewGroup, ResumedGroup
+from td3core.experiments.groups.messages import (
+    CODEC,
+    GroupEnded,
+    GroupMessage,
+    NewGroup,
+    ResumedGroup,
+)
+from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import MessageProcess
 
 _CHILD = "td3core.experiments.groups.child"
@@ -27,7 +34,7 @@ class GroupProcess:
         self._report = report
         self._over, self._last_line = False, ""
         self._process = MessageProcess(
-            _CHILD, self._on_message, self._on_end, self._on_log, own_session=True
+            _CHILD, CODEC, self._on_message, self._on_end, self._on_log, own_session=True
         )
         self._process.send(job)
 
@@ -42,7 +49,7 @@ class GroupProcess:
 
     def detach(self) -> None:
         """Let the group continue when this process ends."""
-        self._process.send("detach")
+        self._process.send(Ask(Verb.DETACH))
 
     def _on_message(self, message: GroupMessage) -> None:
         self._over = isinstance(message, GroupEnded)

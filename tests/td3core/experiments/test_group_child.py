@@ -42,7 +42,7 @@ def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
         about = {"config": config, "tunables": tunables, "consent": consent}
         job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), **about)
     parent, stage = Parent(job), Stage(finish)
-    monkeypatch.setattr(child, "ParentLink", lambda: parent)
+    monkeypatch.setattr(child, "ParentLink", lambda _: parent)
     monkeypatch.setattr(child, "ignore_terminal", lambda: None)
     monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
     child.main()

@@ -11,7 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
+from td3core import __version__
 from td3core.system.message_process import MessageProcess
+from tests.support.talker import CODEC
 
 WAIT_S = 20
 Started = tuple[MessageProcess, "queue.SimpleQueue[int]"]
@@ -24,7 +26,7 @@ def start() -> Iterator[Callable[..., Started]]:
 
     def begin(on_message: Callable[[Any], None], **more: Any) -> Started:
         codes: queue.SimpleQueue[int] = queue.SimpleQueue()
-        made.append(MessageProcess("tests.support.talker", on_message, codes.put, **more))
+        made.append(MessageProcess("tests.support.talker", CODEC, on_message, codes.put, **more))
         return made[-1], codes
 
     yield begin
@@ -100,9 +102,18 @@ def test_a_child_that_does_not_read_holds_up_nobody_for_long(start) -> None:
     process.send("hang")
     started = time.monotonic()
     for _ in range(3):
-        process.send(b"more than a pipe holds" * 100_000)
+        process.send("more than a pipe holds" * 100_000)
     assert time.monotonic() - started < WAIT_S / 2
     process.kill()
     assert codes.get(timeout=WAIT_S) == -9
     assert process.join(WAIT_S)
     assert not [each for each in threading.enumerate() if each.name.startswith("write-")]
+
+
+def test_a_child_of_another_version_refuses(start, monkeypatch) -> None:
+    monkeypatch.setattr("td3core.system.message_process.__version__", "0.0.9")
+    lines: list[str] = []
+    process, codes = start(lambda _: None, on_log=lines.append)
+    assert codes.get(timeout=WAIT_S) == 1
+    assert process.join(WAIT_S)
+    assert lines == [f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it."]

@@ -1,0 +1,228 @@
+"""Lines of JSON: every event comes back as it was, and what is no line is refused."""
+
+import json
+import math
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from td3core.config import RunConfig, Tunables, make_settings
+from td3core.errors import Message
+from td3core.experiments.groups import messages
+from td3core.experiments.jobs import CODEC, Job
+from td3core.protocol.codec import KINDS, RUN
+from td3core.protocol.events import Event, Phase, Progress, Saved
+from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
+
+CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "actor_hidden": (7, 9)})
+text = st.text(max_size=8)
+plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), text)
+messages_ = st.deferred(
+    lambda: st.builds(
+        lambda values: Message("".join(f"{{{name}}} " for name in values), **values),
+        st.dictionaries(st.sampled_from(["a", "b", "c"]), st.one_of(plain, messages_), max_size=3),
+    )
+)
+
+
+def values_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return values of an annotation, as a run may send them."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    simple: dict[Any, st.SearchStrategy[Any]] = {
+        Any: plain,
+        RunConfig: st.just(CONFIG),
+        Tunables: st.builds(TUNABLES.__class__, tau=st.floats(1e-6, 1.0)),
+        Message: messages_,
+        Path: text.filter(lambda name: "\0" not in name).map(Path),
+        str: text,
+        int: st.integers(),
+        bool: st.booleans(),
+        float: st.floats(),
+        type(None): st.none(),
+    }
+    if kind in simple:
+        return simple[kind]
+    if origin in (typing.Union, types.UnionType):
+        return st.one_of(*map(values_of, arguments))
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return st.lists(values_of(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(values_of, arguments))
+    if origin is frozenset:
+        return st.frozensets(values_of(arguments[0]), max_size=3)
+    if origin is typing.Literal:
+        return st.sampled_from(arguments)
+    if origin is np.ndarray:
+        dtypes = st.sampled_from(["<f4", "<f8", "<i8", "|b1"])
+        return dtypes.flatmap(lambda dtype: arrays.arrays(dtype, arrays.array_shapes(max_dims=2)))
+    if isinstance(origin, type) and issubclass(origin, typing.Mapping):
+        return st.dictionaries(text, plain, max_size=3)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return st.sampled_from(kind)
+    assert is_dataclass(kind), kind
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{each.name: values_of(hints[each.name]) for each in fields(kind)})
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Fail unless both are the same in types and bits."""
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    elif isinstance(one, Message):
+        assert (str(one), one.template) == (str(other), other.template)
+        assert_same(one.values, other.values)
+    elif is_dataclass(one):
+        for each in fields(one):
+            assert_same(getattr(one, each.name), getattr(other, each.name))
+    elif isinstance(one, tuple):
+        assert len(one) == len(other)
+        for mine, theirs in zip(one, other, strict=True):
+            assert_same(mine, theirs)
+    elif isinstance(one, dict):
+        assert_same(tuple(one.items()), tuple(other.items()))
+    elif isinstance(one, frozenset):
+        assert one == other
+    elif isinstance(one, float) and math.isnan(one):
+        assert math.isnan(other)
+    else:
+        assert (one, str(one)) == (other, str(other))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *get_args(Job)], ids=lambda kind: kind.__name__)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_what_a_run_and_its_process_send_comes_back_bit_for_bit(kind: type, data: Any) -> None:
+    value = data.draw(values_of(kind))
+    line = CODEC.encode(value)
+    assert line.count(b"\n") == 1
+    json.loads(line, parse_constant=pytest.fail)
+    assert_same(CODEC.decode(line), value)
+
+
+@pytest.mark.parametrize("kind", get_args(messages.GroupMessage), ids=lambda kind: kind.__name__)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_what_a_group_reports_comes_back_bit_for_bit(kind: type, data: Any) -> None:
+    value = data.draw(values_of(kind))
+    assert_same(messages.CODEC.decode(messages.CODEC.encode(value)), value)
+
+
+def test_every_event_has_a_line() -> None:
+    assert set(get_args(Event)) <= set(KINDS)
+
+
+def test_numbers_of_numpy_arrive_as_those_of_python() -> None:
+    saved = Saved(env_steps=np.int64(3), path=Path("a"), mean_return=np.float32("nan"))  # type: ignore[arg-type]
+    found = RUN.decode(RUN.encode(saved))
+    assert (type(found.env_steps), found.env_steps) == (int, 3)
+    assert type(found.mean_return) is float
+    assert math.isnan(found.mean_return)
+
+
+def test_an_array_arrives_read_only() -> None:
+    rows = np.zeros((2, 3))
+    event = Progress(
+        phase=Phase.LEARNING,
+        env_steps=1,
+        updates=1,
+        episodes=0,
+        steps_per_s=1.0,
+        wall_s=1.0,
+        exploration_noise=0.1,
+        revision=0,
+        tunables=TUNABLES,
+        training=rows,
+    )
+    assert not RUN.decode(RUN.encode(event)).training.flags.writeable
+
+
+def line_of(**changed: Any) -> bytes:
+    content = {"v": FORMAT, "kind": "Saved", "data": {"env_steps": 5, "path": "a"}}
+    return json.dumps(content | changed).encode()
+
+
+def test_what_a_newer_version_adds_is_left_out() -> None:
+    more = {"env_steps": 5, "path": "a", "colour": "red"}
+    assert RUN.decode(line_of(data=more)) == Saved(env_steps=5, path=Path("a"))
+    assert RUN.decode(line_of(kind="Coloured")) == Unknown("Coloured")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"{}",
+        b"\xff",
+        b"[" * 100_000,
+        line_of(v=FORMAT + 1),
+        line_of(data={"path": "a"}),
+        line_of(data=7),
+        line_of(data={"env_steps": [], "path": "a"}),
+    ],
+    ids=lambda line: repr(line[:30]),
+)
+def test_a_damaged_line_is_refused(line: bytes) -> None:
+    with pytest.raises(LineError):
+        RUN.decode(line)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_line_or_refused(line: bytes) -> None:
+    with pytest.raises(LineError):
+        RUN.decode(line)
+
+
+@pytest.mark.parametrize("shape", [[2, 2], [-1, 7], [10**12]])
+def test_an_array_whose_shape_is_not_that_of_its_bytes_is_refused(shape: list[int]) -> None:
+    line = RUN.encode(
+        Progress(
+            phase=Phase.LEARNING,
+            env_steps=1,
+            updates=1,
+            episodes=0,
+            steps_per_s=1.0,
+            wall_s=1.0,
+            exploration_noise=0.1,
+            revision=0,
+            tunables=TUNABLES,
+            training=np.zeros((3, 1)),
+        )
+    )
+    content = json.loads(line)
+    content["data"]["training"]["shape"] = shape
+    with pytest.raises(LineError):
+        RUN.decode(json.dumps(content).encode())
+
+
+def test_what_is_not_of_the_codec_is_not_sent() -> None:
+    with pytest.raises(TypeError, match="int is not sent here"):
+        RUN.encode(7)
+
+
+def test_two_kinds_of_one_name_are_a_fault() -> None:
+    with pytest.raises(AssertionError, match="two kinds of one name"):
+        Codec(str, type("str", (), {}))
+
+
+@given(st.lists(st.binary(max_size=9).filter(lambda line: b"\n" not in line)), st.data())
+def test_lines_are_put_together_however_they_are_cut(lines: list[bytes], data: Any) -> None:
+    stream = b"".join(line + b"\n" for line in lines)
+    buffer, found = LineBuffer(), []
+    while stream:
+        cut = data.draw(st.integers(1, len(stream)))
+        found += buffer.add(stream[:cut])
+        stream = stream[cut:]
+    assert found == lines
