@@ -200,7 +200,7 @@ def compare_its_agents(by: User) -> None:
     by.in_dialog("compare_dialog", lambda: by.press("Ctrl+Shift+M"), tick)
     by.part("compare_title_1")
     by.take("side_by_side")
-    tab_to(by, "compare_close_button")
+    tab_to(by, "compare_agents_close_button")
     by.press("Space")
     by.expect_gone("compare_title_1")
 

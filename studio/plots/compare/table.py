@@ -61,6 +61,8 @@ class CompareTable(QWidget):
         self._chance = QLabel()
         self._chance.setObjectName("compare_improvement")
         self._chance.setTextFormat(Qt.TextFormat.PlainText)
+        # Why there is none is a sentence.
+        self._chance.setWordWrap(True)
         self._chance.setToolTip(plain_tip(f"{IMPROVEMENT_ABOUT} {INTERVAL_ABOUT}"))
         self._row = QWidget()
         self._lay_out()
@@ -84,10 +86,9 @@ class CompareTable(QWidget):
             QLabel(">"),
             self._worse,
             QLabel(")"),
-            self._chance,
         ):
             row.addWidget(part)
-        row.addStretch(1)
+        row.addWidget(self._chance, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)

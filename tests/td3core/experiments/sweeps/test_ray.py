@@ -21,20 +21,21 @@ from tests.td3core.helpers import tiny
 TEXT = """
 environment = "Pendulum-v1"
 trials = 2
-steps = 1600
+steps = 60000
 jobs = 2
 [settings]
 learning_starts = 200
-eval_interval = 400
+eval_interval = 15000
 eval_episodes = 1
-checkpoint_interval = 400
-batch_size = 32
-actor_hidden = [8]
-critic_hidden = [8]
+checkpoint_interval = 15000
+batch_size = 100
+actor_hidden = [64, 64]
+critic_hidden = [64, 64]
 [space]
 actor_lr = { low = 1e-4, high = 1e-2, log = true }
 """
-FIRST = "checkpoints/step_000000400.safetensors"
+"""Long enough that neither run has ended when the node is lost, though one begins later."""
+FIRST = "checkpoints/step_000015000.safetensors"
 
 
 def test_a_node_without_the_folder_trains_on_a_copy_and_hands_it_back(tmp_path: Path) -> None:
@@ -112,8 +113,8 @@ def test_the_runs_of_a_lost_node_continue_on_another(
     for run in map(RunDirectory.open, runs):
         ending = run.ending()
         assert ending is not None
-        assert (ending.stopped, ending.env_steps) == ("finished", 1600)
-        assert [step for step, _ in run.evaluations()] == list(range(400, 1601, 400))
+        assert (ending.stopped, ending.env_steps) == ("finished", 60_000)
+        assert [step for step, _ in run.evaluations()] == list(range(15_000, 60_001, 15_000))
     resumed = [entry for run in runs for entry in RunDirectory.open(run).journal()]
     assert [entry["event"] for entry in resumed if entry.get("event") == "resume"] == ["resume"]
 
