@@ -12,6 +12,8 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
+# Some math libraries set LANG, and then Qt warns in whichever test opens the first window.
+os.environ.setdefault("LC_ALL", "C.UTF-8")
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # The suite writes 30,000 small files; on a disk with a journal that takes half a minute.
 _MEMORY = Path("/dev/shm")

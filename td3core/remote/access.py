@@ -39,10 +39,11 @@ class RemoteAccess:
     """
 
     def __init__(
-        self, run: Path, config: RunConfig, control: Control, listener: Callable[[Event], None]
+        self, run: Path, config: RunConfig, control: Control, report: Callable[[Event], None]
     ) -> None:
+        """``report``: what is wrong with the folder for requests is said there."""
         self._run, self._config = run, config
-        self._control, self._listener = control, listener
+        self._control, self._report = control, report
         self._inbox = Inbox(run)
         self._status: Status | None = None
         """None until the run has started."""
@@ -58,11 +59,10 @@ class RemoteAccess:
         self._saving_at: int | None = None
         self._told_problem = False
 
-    # What the run calls -------------------------------------------------------------------------
+    # What the run calls, as a Listener ---------------------------------------------------------
 
     def report(self, event: Event) -> None:
-        """Take what the run reports, and pass it on."""
-        self._listener(event)
+        """Take what the run reports."""
         match event:
             case events.Started():
                 self._begin(event)
@@ -77,7 +77,7 @@ class RemoteAccess:
             case events.Warned():
                 self._on_warned(event)
 
-    def look(self) -> None:
+    def idle(self) -> None:
         """Look for requests if it is time to. Called at reports, and while the run waits."""
         status, now = self._status, time.monotonic()
         if status is None or now - self._looked_at < LOOK_S:
@@ -88,7 +88,7 @@ class RemoteAccess:
         problem = self._inbox.problem
         if problem is not None and not self._told_problem:
             self._told_problem = True
-            self.report(events.Warned(env_steps=status.env_steps, message=problem))
+            self._report(events.Warned(env_steps=status.env_steps, message=problem))
         if self._unwritten or now - self._written_at >= STATUS_S:
             self._write()
 
@@ -196,7 +196,7 @@ class RemoteAccess:
             revision=event.revision,
             tunables=event.tunables,
         )
-        self.look()
+        self.idle()
         if self._unwritten or (Phase.PAUSED in (before, event.phase) and before is not event.phase):
             self._write()
 

@@ -41,6 +41,8 @@ from td3core.errors import (
 )
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
+from td3core.protocol.listeners import Listener, Listeners
+from td3core.remote.access import RemoteAccess
 from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
@@ -102,6 +104,7 @@ def train(
     consent: Consent = NO_CONSENT,
     group: str = "",
     rehearse: bool = False,
+    listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
@@ -111,6 +114,7 @@ def train(
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
     ``rehearse``: make the environment in another process first, and end it if a stop is requested.
+    ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
@@ -135,7 +139,7 @@ def train(
             rehearse=rehearse,
         )
 
-    return _conduct(plan, control, report)
+    return _conduct(plan, control, Listeners(report, listeners))
 
 
 def resume(
@@ -146,6 +150,7 @@ def resume(
     steps: int | None = None,
     consent: Consent = NO_CONSENT,
     exact: bool = False,
+    listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
@@ -195,7 +200,7 @@ def resume(
             undo=undo,
         )
 
-    return _conduct(plan, control, report)
+    return _conduct(plan, control, Listeners(report, listeners))
 
 
 def branch(
@@ -206,6 +211,7 @@ def branch(
     runs_dir: Path,
     *,
     consent: Consent = NO_CONSENT,
+    listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
@@ -243,7 +249,7 @@ def branch(
             notices=tuple(notices),
         )
 
-    return _conduct(plan, control, report)
+    return _conduct(plan, control, Listeners(report, listeners))
 
 
 def _lock(directory: RunDirectory, resources: ExitStack) -> None:
@@ -253,14 +259,14 @@ def _lock(directory: RunDirectory, resources: ExitStack) -> None:
 
 
 def _conduct(
-    plan: Callable[[ExitStack], RunPlan], control: Control, report: Report
+    plan: Callable[[ExitStack], RunPlan], control: Control, listeners: Listeners
 ) -> Ended | Failed:
     """Make a run of a plan, and see it through."""
     outcome: Ended | Failed
     trainer = None
     with ExitStack() as resources:
         try:
-            trainer = _prepare(plan(resources), control, report, resources)
+            trainer = _prepare(plan(resources), control, listeners, resources)
             outcome = trainer.run()
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
@@ -274,13 +280,15 @@ def _conduct(
             outcome = _failure(problem, trainer)
         if trainer is not None:
             trainer.write_ending(outcome)
-    report(outcome)
+    listeners.report(outcome)
     return outcome
 
 
-def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitStack) -> Trainer:
+def _prepare(
+    plan: RunPlan, control: Control, listeners: Listeners, resources: ExitStack
+) -> Trainer:
     """Acquire everything a run needs; ``resources`` releases it."""
-    config = plan.config
+    config, report = plan.config, listeners.report
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
@@ -311,11 +319,16 @@ def _prepare(plan: RunPlan, control: Control, report: Report, resources: ExitSta
     for message in plan.notices:
         report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
     directory = plan.directory(config)
+    access = RemoteAccess(directory.path, config, control, report)
+    listeners.add(access)
+    # Called after the trainer's own end, and before the outcome: it has the last word on requests.
+    resources.callback(listeners.remove, access)
+    resources.callback(access.close)
     trainer = Trainer(
         directory,
         agent,
         control,
-        report,
+        listeners,
         info,
         buffer,
         envs,

@@ -15,8 +15,8 @@ from td3core.envs.vector import VectorEnv
 from td3core.errors import Message, RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
+from td3core.protocol.listeners import IDLE_S, Listeners
 from td3core.protocol.metrics import MetricSource
-from td3core.remote.access import LOOK_S, RemoteAccess
 from td3core.runs.directory import RunDirectory
 from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
@@ -26,7 +26,7 @@ from td3core.training.divergence import DivergedError, require_finite_metrics
 from td3core.training.evaluation_record import EvaluationRecord
 from td3core.training.evaluator import EvaluatedAgent, Evaluator
 from td3core.training.live_settings import LiveSettings, Schedule
-from td3core.training.recorder import Recorder, Report
+from td3core.training.recorder import Recorder
 from td3core.training.run_clock import RunClock
 from td3core.training.run_state import RunState
 
@@ -67,7 +67,7 @@ class Trainer:
         directory: RunDirectory,
         agent: TD3,
         control: Control,
-        report: Report,
+        listeners: Listeners,
         info: EnvInfo,
         buffer: ReplayBuffer,
         envs: VectorEnv,
@@ -80,8 +80,8 @@ class Trainer:
         """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
-        self._remote = RemoteAccess(directory.path, directory.config, control, report)
-        self._report = report = self._remote.report
+        self._listeners, report = listeners, listeners.report
+        self._report = report
         self._info, self._num_envs, self._buffer = info, len(envs), buffer
         self._collector = Collector(self.config, info, envs, buffer, agent)
         self._clock = RunClock(0)
@@ -327,8 +327,8 @@ class Trainer:
             self._send_progress(Phase.PAUSED)
             with self._clock.stopped():
                 # Requests of other processes come by files, which wake nobody.
-                while not self._control.wait(LOOK_S):
-                    self._remote.look()
+                while not self._control.wait(IDLE_S):
+                    self._listeners.idle()
 
     def _capture(self) -> Checkpoint:
         return self._checkpointer.attach_buffer(self._state.capture())
@@ -384,9 +384,8 @@ class Trainer:
             self._send_progress(self._state.phase)
 
     def close(self) -> None:
-        """End the evaluation process, and take no more requests."""
+        """End the evaluation process."""
         self._evaluator.close()
-        self._remote.close()
 
     def ending(self, stopped: str) -> Ended:
         """Return how far the run got; ``stopped`` as in :class:`Ended`."""

@@ -193,7 +193,7 @@ class Access(RemoteAccess):
 
     def look_now(self) -> None:
         time.sleep(LOOK_S)
-        self.look()
+        self.idle()
 
 
 def write_status(run: RunDirectory) -> Access:

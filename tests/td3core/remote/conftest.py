@@ -7,6 +7,6 @@ import pytest
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs report, look for requests and write their status at every turn."""
     monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
-    monkeypatch.setattr("td3core.training.trainer.LOOK_S", 0.01)
+    monkeypatch.setattr("td3core.training.trainer.IDLE_S", 0.01)
     monkeypatch.setattr("td3core.remote.access.LOOK_S", 0.0)
     monkeypatch.setattr("td3core.remote.access.STATUS_S", 0.0)
