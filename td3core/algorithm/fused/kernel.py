@@ -19,8 +19,7 @@ from td3core.algorithm.fused.passes import (
     outputs,
     tanh,
 )
-
-_OBS_CLIP = 10.0
+from td3core.inference.normaliser import OBS_CLIP
 
 
 class Live(NamedTuple):
@@ -67,8 +66,8 @@ def load(ring, rows, noise, shift, scale, normalise, w):
         for k in range(obs):
             now, after = source[k], source[obs + act + 1 + k]
             if normalise:
-                now = _clipped((now - shift[k]) * scale[k], np.float32(_OBS_CLIP))
-                after = _clipped((after - shift[k]) * scale[k], np.float32(_OBS_CLIP))
+                now = _clipped((now - shift[k]) * scale[k], np.float32(OBS_CLIP))
+                after = _clipped((after - shift[k]) * scale[k], np.float32(OBS_CLIP))
             w.pair[row, k] = now
             w.next_pair[row, k] = after
         for k in range(act):
