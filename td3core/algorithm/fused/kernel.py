@@ -19,6 +19,7 @@ from td3core.algorithm.fused.passes import (
     outputs,
     tanh,
 )
+from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, TARGET, Q
 from td3core.inference.normaliser import OBS_CLIP
 
 
@@ -134,8 +135,8 @@ def update_critic(critics, member, w, h, g, step, sums):
         slope[row, 0] = error * np.float32(2.0 / batch)
         value += q[row, 0]
         square += error * error
-    sums[member] += value / batch
-    sums[3 + member] += square / batch
+    sums[Q[member]] += value / batch
+    sums[CRITIC_LOSS[member]] += square / batch
     descend(critics, member, w.pair, h, g, step)
 
 
@@ -170,7 +171,7 @@ def update_actor(actor, critics, live, w, sums):
     total = 0.0
     for row in range(batch):
         total += q[row, 0]
-    sums[5] -= total / batch
+    sums[ACTOR_LOSS] -= total / batch
     slope = outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
     _action_gradient(critics, w, slope)
     for row in range(batch):
@@ -198,7 +199,7 @@ def update_many(
         live: the :class:`Live` settings.
         updates: the number of updates done before.
         w: the :class:`Work` arrays.
-        sums: what an update measures, in the order of its metrics; added to.
+        sums: what an update measures, at the places of ``metric_slots``; added to.
 
     Returns:
         How many updates moved the actor and the targets.
@@ -210,7 +211,7 @@ def update_many(
         target_action(actor, live, w)
         for member in range(critics.members):
             target_q(critics, member, w, h, w.q[member])
-        sums[2] += fill_y(critics, live, w)
+        sums[TARGET] += fill_y(critics, live, w)
         moves_actor = (updates + i + 1) % live.policy_delay == 0
         # The actor's step does not ask the targets, so those of the critics may move before it.
         step = begin_step(critics, live.critic_lr, live.tau, moves_actor)

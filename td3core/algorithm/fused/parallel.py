@@ -16,6 +16,7 @@ from td3core.algorithm.fused.kernel import (
     update_critic,
 )
 from td3core.algorithm.fused.passes import begin_step
+from td3core.algorithm.metric_slots import TARGET
 
 _parallel = njit(nogil=True, error_model="numpy", parallel=True)
 
@@ -42,7 +43,7 @@ def update_many(
         load(ring, index[i], noise[i], shift, scale, normalise, w)
         target_action(actor, live, w)
         _target_qs(critics, w)
-        sums[2] += fill_y(critics, live, w)
+        sums[TARGET] += fill_y(critics, live, w)
         moves_actor = (updates + i + 1) % live.policy_delay == 0
         step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
         _update_critics(critics, w, step, sums)
