@@ -182,42 +182,63 @@ def update_actor(actor, critics, live, w, sums):
 
 
 @fast
-def update_many(
-    ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
-):
-    """Do an update for each row of ``index``, after the first ``updates`` of the run.
+def _target_qs(critics, w):
+    for member in range(critics.members):
+        target_q(critics, member, w, w.critic_h[0], w.q[member])
+
+
+@fast
+def _update_critics(critics, w, step, sums):
+    for member in range(critics.members):
+        update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, sums)
+
+
+def in_order(target_qs: Any, update_critics: Any) -> Any:
+    """Return the update, to be compiled, with these ways of going through both critics.
 
     Args:
-        ring: rows of the replay buffer (n, width).
-        index: rows drawn (count, batch).
-        noise: N(0, 1), (count, batch, act).
-        shift: (obs,), subtracted from observations if ``normalise``.
-        scale: (obs,), multiplied with them then.
-        normalise: whether observations are normalised.
-        actor: a :class:`Network`.
-        critics: a :class:`Network` of one or two members.
-        live: the :class:`Live` settings.
-        updates: the number of updates done before.
-        w: the :class:`Work` arrays.
-        sums: what an update measures, at the places of ``metric_slots``; added to.
-
-    Returns:
-        How many updates moved the actor and the targets.
+        target_qs: fills in Q'(s', ã) of each critic.
+        update_critics: steps each critic.
     """
-    moved = 0
-    h, g = w.critic_h[0], w.critic_g[0]
-    for i in range(index.shape[0]):
-        load(ring, index[i], noise[i], shift, scale, normalise, w)
-        target_action(actor, live, w)
-        for member in range(critics.members):
-            target_q(critics, member, w, h, w.q[member])
-        sums[TARGET] += fill_y(critics, live, w)
-        moves_actor = (updates + i + 1) % live.policy_delay == 0
-        # The actor's step does not ask the targets, so those of the critics may move before it.
-        step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
-        for member in range(critics.members):
-            update_critic(critics, member, w, h, g, step, sums)
-        if moves_actor:
-            update_actor(actor, critics, live, w, sums)
-            moved += 1
-    return moved
+
+    def update_many(
+        ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
+    ):
+        """Do an update for each row of ``index``, after the first ``updates`` of the run.
+
+        Args:
+            ring: rows of the replay buffer (n, width).
+            index: rows drawn (count, batch).
+            noise: N(0, 1), (count, batch, act).
+            shift: (obs,), subtracted from observations if ``normalise``.
+            scale: (obs,), multiplied with them then.
+            normalise: whether observations are normalised.
+            actor: a :class:`Network`.
+            critics: a :class:`Network` of one or two members.
+            live: the :class:`Live` settings.
+            updates: the number of updates done before.
+            w: the :class:`Work` arrays.
+            sums: what an update measures, at the places of ``metric_slots``; added to.
+
+        Returns:
+            How many updates moved the actor and the targets.
+        """
+        moved = 0
+        for i in range(index.shape[0]):
+            load(ring, index[i], noise[i], shift, scale, normalise, w)
+            target_action(actor, live, w)
+            target_qs(critics, w)
+            sums[TARGET] += fill_y(critics, live, w)
+            moves_actor = (updates + i + 1) % live.policy_delay == 0
+            # The actor's step does not ask the targets, so those of the critics may move before it.
+            step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
+            update_critics(critics, w, step, sums)
+            if moves_actor:
+                update_actor(actor, critics, live, w, sums)
+                moved += 1
+        return moved
+
+    return update_many
+
+
+update_many = fast(in_order(_target_qs, _update_critics))
