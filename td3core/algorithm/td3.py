@@ -52,7 +52,7 @@ class TD3:
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._metrics = UpdateMetrics(len(names), device)
+        self._metrics = UpdateMetrics(("actor", *names), device)
         self._graphs = Graphs(self._improve) if live.is_cuda else None
         self._fused: FusedUpdate | None = None
         self.apply(tunables)

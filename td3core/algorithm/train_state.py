@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from td3core.algorithm import memory
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.algorithm.mlp import MLPParameters
 from td3core.arrays import Arrays, Floats
 
@@ -50,9 +51,9 @@ class TrainState:
             fused=True,
             capturable=self.lr.is_cuda,
             lr=self.lr,
-            beta1=0.9,
-            beta2=0.999,
-            eps=1e-8,
+            beta1=BETA1,
+            beta2=BETA2,
+            eps=EPSILON,
             weight_decay=0.0,
             amsgrad=False,
             maximize=False,

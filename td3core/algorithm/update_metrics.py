@@ -1,5 +1,6 @@
 """Means of what is measured in the updates (see :mod:`td3core.protocol.metrics`)."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -7,26 +8,29 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, MEASURED, TARGET, Q
 from td3core.arrays import Arrays
 
-_BY_CRITIC = ("q1", "q2", "target", "critic1_loss", "critic2_loss")
-_BY_ACTOR = ("actor_loss",)
-_NAMES = (*_BY_CRITIC, *_BY_ACTOR)
-"""What an update measures, in the order of ``sums``."""
+_NAMES = tuple(metric.name for metric in MEASURED)
+_BY_ACTOR = {metric.name for metric in MEASURED if metric.network == "actor"}
 
 
 class UpdateMetrics:
     """Sums over updates, kept as tensors: reading a number out of every update would stall it.
 
-    ``sums`` has one float64 number for each name: over all updates for what the critics' step
-    measures, over the updates that moved the actor for what the actor's step measures.
+    ``sums`` has one float64 number for each metric, at the places of
+    :mod:`~td3core.algorithm.metric_slots`: over all updates for what the critics' step measures,
+    over the updates that moved the actor for what the actor's step measures.
     """
 
-    def __init__(self, critics: int, device: torch.device) -> None:
+    def __init__(self, networks: Collection[str], device: torch.device) -> None:
+        """``networks``: the names of those that an agent has, ``critic2`` maybe not among them."""
         self.sums = torch.zeros(len(_NAMES), dtype=torch.float64, device=device)
-        self._q, self._target, self._loss, self._actor_loss = torch.split(self.sums, [2, 1, 2, 1])
-        self._q, self._loss = self._q[:critics], self._loss[:critics]
-        self._absent = set[str]() if critics == 2 else {"q2", "critic2_loss"}
+        by_slot = self.sums.unbind()
+        self._q = [by_slot[slot] for slot in Q]
+        self._loss = [by_slot[slot] for slot in CRITIC_LOSS]
+        self._target, self._actor_loss = by_slot[TARGET], by_slot[ACTOR_LOSS]
+        self._absent = {metric.name for metric in MEASURED if metric.network not in networks}
         self._unknown = set[str]()
         """Names whose sum was not in the checkpoint: their next mean would be wrong."""
         self._updates = self._actor_updates = 0
@@ -38,9 +42,11 @@ class UpdateMetrics:
 
     def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
         """Add values (critics, batch, 1), target (batch, 1) and errors Q - y of one update."""
-        self._q += q.mean(dim=(1, 2))
+        for mean, total in zip(q.mean(dim=(1, 2)), self._q, strict=False):
+            total += mean
         self._target += y.mean()
-        self._loss += error.square_().mean(dim=(1, 2))
+        for mean, total in zip(error.square_().mean(dim=(1, 2)), self._loss, strict=False):
+            total += mean
 
     def add_actor(self, q1: Tensor) -> None:
         """Add Q1 (1, batch, 1) of the actor's own actions; the loss is minus its mean."""
@@ -53,11 +59,12 @@ class UpdateMetrics:
         """
         if not self._updates:
             return {}
-        absent = self._absent | self._unknown | (set() if self._actor_updates else set(_BY_ACTOR))
-        sums = dict(zip(_NAMES, self.sums.tolist(), strict=True))
-        counts = dict.fromkeys(_BY_CRITIC, self._updates)
-        counts |= dict.fromkeys(_BY_ACTOR, self._actor_updates)
-        means = {name: sums[name] / counts[name] for name in _NAMES if name not in absent}
+        absent = self._absent | self._unknown | (set() if self._actor_updates else _BY_ACTOR)
+        means = {
+            name: total / (self._actor_updates if name in _BY_ACTOR else self._updates)
+            for name, total in zip(_NAMES, self.sums.tolist(), strict=True)
+            if name not in absent
+        }
         self.sums.zero_()
         self._updates = self._actor_updates = 0
         self._unknown.clear()

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from td3core.arrays import Floats
 
 _PREFIX = "obs_norm"
-_CLIP = 10.0
+OBS_CLIP = 10.0
+"""Bound of a normalised observation."""
 _EPSILON = 1e-8
 
 
@@ -38,7 +39,7 @@ class Normaliser:
     def __call__(self, obs: Floats) -> Floats:
         """Normalise observations (..., obs_dim)."""
         x = (obs - self._shift) * self._scale
-        return np.clip(x, -_CLIP, _CLIP, out=x)
+        return np.clip(x, -OBS_CLIP, OBS_CLIP, out=x)
 
     def affine(self) -> tuple[Floats, Floats]:
         """Return shift and scale (obs_dim,) of the normalisation, before it is clipped to ±10."""

@@ -21,15 +21,22 @@ class Metric:
     name: str
     """Its column in tables and plots."""
     meaning: str
+    network: str = ""
+    """The network whose step measures it, absent without such a step; empty if another source
+    returns it."""
 
 
 METRICS = (
-    Metric("q1", "mean of Q1(s, a) over the batch"),
-    Metric("q2", "mean of Q2(s, a) over the batch; absent with one critic"),
-    Metric("target", "mean of the target y over the batch"),
-    Metric("critic1_loss", "mean of (Q1(s, a) - y)^2 over the batch"),
-    Metric("critic2_loss", "mean of (Q2(s, a) - y)^2 over the batch; absent with one critic"),
-    Metric("actor_loss", "-mean Q1(s, pi(s)); absent where the delay left the actor alone"),
+    Metric("q1", "mean of Q1(s, a) over the batch", "critic1"),
+    Metric("q2", "mean of Q2(s, a) over the batch; absent with one critic", "critic2"),
+    Metric("target", "mean of the target y over the batch", "critic1"),
+    Metric("critic1_loss", "mean of (Q1(s, a) - y)^2 over the batch", "critic1"),
+    Metric(
+        "critic2_loss", "mean of (Q2(s, a) - y)^2 over the batch; absent with one critic", "critic2"
+    ),
+    Metric(
+        "actor_loss", "-mean Q1(s, pi(s)); absent where the delay left the actor alone", "actor"
+    ),
 )
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))

@@ -19,8 +19,8 @@ from td3core.algorithm.fused.passes import (
     outputs,
     tanh,
 )
-
-_OBS_CLIP = 10.0
+from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, TARGET, Q
+from td3core.inference.normaliser import OBS_CLIP
 
 
 class Live(NamedTuple):
@@ -67,8 +67,8 @@ def load(ring, rows, noise, shift, scale, normalise, w):
         for k in range(obs):
             now, after = source[k], source[obs + act + 1 + k]
             if normalise:
-                now = _clipped((now - shift[k]) * scale[k], np.float32(_OBS_CLIP))
-                after = _clipped((after - shift[k]) * scale[k], np.float32(_OBS_CLIP))
+                now = _clipped((now - shift[k]) * scale[k], np.float32(OBS_CLIP))
+                after = _clipped((after - shift[k]) * scale[k], np.float32(OBS_CLIP))
             w.pair[row, k] = now
             w.next_pair[row, k] = after
         for k in range(act):
@@ -135,8 +135,8 @@ def update_critic(critics, member, w, h, g, step, sums):
         slope[row, 0] = error * np.float32(2.0 / batch)
         value += q[row, 0]
         square += error * error
-    sums[member] += value / batch
-    sums[3 + member] += square / batch
+    sums[Q[member]] += value / batch
+    sums[CRITIC_LOSS[member]] += square / batch
     descend(critics, member, w.pair, h, g, step)
 
 
@@ -171,7 +171,7 @@ def update_actor(actor, critics, live, w, sums):
     total = 0.0
     for row in range(batch):
         total += q[row, 0]
-    sums[5] -= total / batch
+    sums[ACTOR_LOSS] -= total / batch
     slope = outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
     _action_gradient(critics, w, slope)
     for row in range(batch):
@@ -182,42 +182,63 @@ def update_actor(actor, critics, live, w, sums):
 
 
 @fast
-def update_many(
-    ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
-):
-    """Do an update for each row of ``index``, after the first ``updates`` of the run.
+def _target_qs(critics, w):
+    for member in range(critics.members):
+        target_q(critics, member, w, w.critic_h[0], w.q[member])
+
+
+@fast
+def _update_critics(critics, w, step, sums):
+    for member in range(critics.members):
+        update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, sums)
+
+
+def in_order(target_qs: Any, update_critics: Any) -> Any:
+    """Return the update, to be compiled, with these ways of going through both critics.
 
     Args:
-        ring: rows of the replay buffer (n, width).
-        index: rows drawn (count, batch).
-        noise: N(0, 1), (count, batch, act).
-        shift: (obs,), subtracted from observations if ``normalise``.
-        scale: (obs,), multiplied with them then.
-        normalise: whether observations are normalised.
-        actor: a :class:`Network`.
-        critics: a :class:`Network` of one or two members.
-        live: the :class:`Live` settings.
-        updates: the number of updates done before.
-        w: the :class:`Work` arrays.
-        sums: what an update measures, in the order of its metrics; added to.
-
-    Returns:
-        How many updates moved the actor and the targets.
+        target_qs: fills in Q'(s', ã) of each critic.
+        update_critics: steps each critic.
     """
-    moved = 0
-    h, g = w.critic_h[0], w.critic_g[0]
-    for i in range(index.shape[0]):
-        load(ring, index[i], noise[i], shift, scale, normalise, w)
-        target_action(actor, live, w)
-        for member in range(critics.members):
-            target_q(critics, member, w, h, w.q[member])
-        sums[2] += fill_y(critics, live, w)
-        moves_actor = (updates + i + 1) % live.policy_delay == 0
-        # The actor's step does not ask the targets, so those of the critics may move before it.
-        step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
-        for member in range(critics.members):
-            update_critic(critics, member, w, h, g, step, sums)
-        if moves_actor:
-            update_actor(actor, critics, live, w, sums)
-            moved += 1
-    return moved
+
+    def update_many(
+        ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
+    ):
+        """Do an update for each row of ``index``, after the first ``updates`` of the run.
+
+        Args:
+            ring: rows of the replay buffer (n, width).
+            index: rows drawn (count, batch).
+            noise: N(0, 1), (count, batch, act).
+            shift: (obs,), subtracted from observations if ``normalise``.
+            scale: (obs,), multiplied with them then.
+            normalise: whether observations are normalised.
+            actor: a :class:`Network`.
+            critics: a :class:`Network` of one or two members.
+            live: the :class:`Live` settings.
+            updates: the number of updates done before.
+            w: the :class:`Work` arrays.
+            sums: what an update measures, at the places of ``metric_slots``; added to.
+
+        Returns:
+            How many updates moved the actor and the targets.
+        """
+        moved = 0
+        for i in range(index.shape[0]):
+            load(ring, index[i], noise[i], shift, scale, normalise, w)
+            target_action(actor, live, w)
+            target_qs(critics, w)
+            sums[TARGET] += fill_y(critics, live, w)
+            moves_actor = (updates + i + 1) % live.policy_delay == 0
+            # The actor's step does not ask the targets, so those of the critics may move before it.
+            step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
+            update_critics(critics, w, step, sums)
+            if moves_actor:
+                update_actor(actor, critics, live, w, sums)
+                moved += 1
+        return moved
+
+    return update_many
+
+
+update_many = fast(in_order(_target_qs, _update_critics))

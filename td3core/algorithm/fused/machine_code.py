@@ -106,14 +106,14 @@ def _imports(tree: ast.Module) -> list[str]:
 class _MachineCode(NullCache):
     """What Numba asks for the machine code of one function, and tells what it has compiled."""
 
-    def __init__(self, function: Any, functions: list[Any], compiled: Compiled) -> None:
-        self._function, self._compiled = function, compiled
-        self._others = [each for each in functions if each is not function]
+    def __init__(self, name: str, functions: dict[str, Any], compiled: Compiled) -> None:
+        self._name, self._compiled = name, compiled
+        self._others = [each for other, each in functions.items() if other != name]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for arguments of these types, or None."""
         target_context.refresh()
-        for types, code in self._compiled.get(_name(self._function), ()):
+        for types, code in self._compiled.get(self._name, ()):
             if _of_bytes(types) == sig:
                 return _rebuild(target_context, *_of_bytes(code))
         return None
@@ -122,7 +122,7 @@ class _MachineCode(NullCache):
         """Keep what was compiled, unless it is a part of what is being compiled."""
         if not any(each.is_compiling for each in self._others):
             entry = _to_bytes(sig), _to_bytes(result._reduce())
-            self._compiled.setdefault(_name(self._function), []).append(entry)
+            self._compiled.setdefault(self._name, []).append(entry)
 
 
 class _FixedMachineCode(_MachineCode):
@@ -130,25 +130,26 @@ class _FixedMachineCode(_MachineCode):
 
     def save_overload(self, sig: Any, _result: Any) -> None:
         """Say that the cache lacks something: it should have been compiled with the rest."""
-        log.debug("%s was compiled for %s", _name(self._function), sig)
+        log.debug("%s was compiled for %s", self._name, sig)
 
 
-def _name(function: Any) -> str:
-    return f"{function.py_func.__module__}.{function.py_func.__qualname__}"
-
-
-def _functions() -> list[Any]:
-    modules = [importlib.import_module(name) for name in MODULES]
-    named = [each for module in modules for each in vars(module).values()]
-    return list(dict.fromkeys(each for each in named if isinstance(each, Dispatcher)))
+def _functions() -> dict[str, Any]:
+    """Return what Numba compiles, by its first name: two may be made of the same text."""
+    named = {
+        each: f"{module}.{name}"
+        for module in reversed(MODULES)
+        for name, each in vars(importlib.import_module(module)).items()
+        if isinstance(each, Dispatcher)
+    }
+    return {name: each for each, name in named.items()}
 
 
 def collect() -> Compiled:
     """Return where all machine code will be that Numba compiles in this process from now on."""
     compiled: Compiled = {}
     functions = _functions()
-    for function in functions:
-        function._cache = _MachineCode(function, functions, compiled)
+    for name, function in functions.items():
+        function._cache = _MachineCode(name, functions, compiled)
     return compiled
 
 
@@ -165,9 +166,9 @@ def install(data: bytes) -> None:
     """
     compiled: Compiled = _of_bytes(data)
     functions = _functions()
-    for function in functions:
-        function._cache = _FixedMachineCode(function, functions, compiled)
+    for name, function in functions.items():
+        function._cache = _FixedMachineCode(name, functions, compiled)
         # What is for two threads starts them, so it is loaded when it is first called.
-        if function.py_func.__module__ == MODULES[0]:
-            for types, _ in compiled.get(_name(function), ()):
+        if name.startswith(f"{MODULES[0]}."):
+            for types, _ in compiled.get(name, ()):
                 function.compile(_of_bytes(types))

@@ -7,15 +7,8 @@ to that.
 
 from numba import njit, prange
 
-from td3core.algorithm.fused.kernel import (
-    fill_y,
-    load,
-    target_action,
-    target_q,
-    update_actor,
-    update_critic,
-)
-from td3core.algorithm.fused.passes import begin_step
+from td3core.algorithm.fused.kernel import in_order, target_q, update_critic
+from td3core.algorithm.fused.passes import fast
 
 _parallel = njit(nogil=True, error_model="numpy", parallel=True)
 
@@ -32,21 +25,4 @@ def _update_critics(critics, w, step, sums):
         update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, sums)
 
 
-@njit(nogil=True, error_model="numpy")
-def update_many(
-    ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
-):
-    """Do what :func:`~td3core.algorithm.fused.kernel.update_many` does."""
-    moved = 0
-    for i in range(index.shape[0]):
-        load(ring, index[i], noise[i], shift, scale, normalise, w)
-        target_action(actor, live, w)
-        _target_qs(critics, w)
-        sums[2] += fill_y(critics, live, w)
-        moves_actor = (updates + i + 1) % live.policy_delay == 0
-        step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
-        _update_critics(critics, w, step, sums)
-        if moves_actor:
-            update_actor(actor, critics, live, w, sums)
-            moved += 1
-    return moved
+update_many = fast(in_order(_target_qs, _update_critics))

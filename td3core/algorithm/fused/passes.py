@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+
 _STILL_FIRST, _STILL_SECOND = 4, 500
 """Up to so many times the smallest number, β1 and β2 leave a moment as it is."""
 _LARGEST_SIZE = 0.1
@@ -181,7 +182,7 @@ def begin_step(net, lr, tau, moves_target):
     """Count a step of Adam, and return what it needs."""
     net.step[0] += np.float32(1.0)
     t = np.float64(net.step[0])
-    size, root = np.float32(lr / (1.0 - _BETA1**t)), np.float32(np.sqrt(1.0 - _BETA2**t))
+    size, root = np.float32(lr / (1.0 - BETA1**t)), np.float32(np.sqrt(1.0 - BETA2**t))
     return Step(size, root, np.float32(tau), moves_target)
 
 
@@ -203,8 +204,8 @@ def _adam(online, gradient, exp_avg, exp_avg_sq, step):
     subnormal numbers. Arithmetic with those takes some processors a hundred times as long, and
     rounding takes away the step that they make: with 0 in their place all bits are the same.
     """
-    one_minus_beta1, beta2 = np.float32(1.0 - _BETA1), np.float32(_BETA2)
-    one_minus_beta2, epsilon = np.float32(1.0 - _BETA2), np.float32(_EPSILON)
+    one_minus_beta1, beta2 = np.float32(1.0 - BETA1), np.float32(BETA2)
+    one_minus_beta2, epsilon = np.float32(1.0 - BETA2), np.float32(EPSILON)
     may_be_still = step.size < np.float32(_LARGEST_SIZE)
     first, second = exp_avg.view(np.int32), exp_avg_sq.view(np.int32)
     for i in range(online.shape[0]):

@@ -411,7 +411,7 @@ def test_the_cache_of_other_sources_or_settings_is_another(monkeypatch: pytest.M
 
 
 def test_every_function_that_is_compiled_in_is_part_of_the_key() -> None:
-    modules = {each.py_func.__module__ for each in machine_code._functions()}
+    modules = {each.py_func.__module__ for each in machine_code._functions().values()}
     assert {*machine_code.MODULES} <= modules <= machine_code._sources().keys()
 
 
