@@ -231,8 +231,8 @@ class MainWindow(QMainWindow):
         """Show a run, and follow it if another process trains it."""
         self.controller.stop_following()
         self.model.open(history)
-        if history.live and history.record.run is not None:
-            self.controller.follow(history.record.run)
+        if history.reader is not None:
+            self.controller.follow(history.reader)
 
     # User actions -------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import make_settings
-from td3core.runs.directory import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 
 PENDULUM, CAR = "Pendulum-v1", "MountainCarContinuous-v0"
 

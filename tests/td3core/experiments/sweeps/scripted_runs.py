@@ -11,7 +11,8 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.experiments.sweeps.worker import Outcome
 from td3core.protocol.control import Control
-from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_ending
 
 Curve = Callable[[RunDirectory], Sequence[float]]
