@@ -15,9 +15,11 @@ from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.errors import Message, RequestError
+from td3core.protocol.events import Progress, Started
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.metadata import NOTES
 from td3core.runs.naming import with_env
-from td3core.runs.tables import read_numbers, rising
+from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Numbers, Numbers]]
@@ -41,10 +43,8 @@ class ComparedRun:
     """One run as far as a comparison shows it."""
 
     results: RunResults
-    training: Numbers
-    """Training statistics, shape (n, len(columns)); no rows until they are read."""
-    columns: tuple[str, ...] = ()
-    """Of :attr:`training`: environment steps first, seconds since the start last."""
+    training: Numbers | None = None
+    """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
 
@@ -56,14 +56,14 @@ class ComparedRun:
     def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Numbers, ...]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
-        There are no points until the column is read that the plot is to show.
+        There are no points until the training statistics are read.
         """
         if plotted == RETURN:
             return self.results.curve(metric, view.x, view.smoothing)
-        if view.column(plotted) not in self.columns:
+        if self.training is None:
             return np.empty(0), np.empty(0)
-        values = self.training[:, self.columns.index(view.column(plotted))]
-        at = self.results.along(self.training[:, 0], self.training[:, -1], view.x)
+        values = self.training[:, TRAINING_COLUMNS.index(view.column(plotted))]
+        at = self.results.along(self.training[:, 0], view.x)
         known = np.isfinite(values) & np.isfinite(at)
         return at[known], trailing_mean(values[known], view.smoothing)
 
@@ -74,8 +74,6 @@ class RunSet:
 
     runs: tuple[ComparedRun, ...] = ()
     problems: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    """What is read of their training statistics; nothing at first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +96,6 @@ class View:
     def column(self, plotted: str) -> str:
         """Return the column of the training statistics that a plot shows."""
         return {Q: self.q, CRITIC_LOSS: self.critic_loss}.get(plotted, plotted)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the training statistics that are needed."""
-        return ("env_steps", *map(self.column, PLOTTED[1:]), "time_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +137,7 @@ def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
         try:
             stamp = _stamp(path)
             results = read_results(path, stopped)
-            nothing = np.empty((0, 0))
-            runs.append(ComparedRun(results=results, training=nothing, stamp=stamp))
+            runs.append(ComparedRun(results=results, stamp=stamp))
         except (RequestError, OSError) as problem:
             problems.append(str(problem))
     if len(paths) > MOST_RUNS:
@@ -156,15 +148,13 @@ def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
     return RunSet(runs=tuple(runs), problems=tuple(problems))
 
 
-def read_training(found: RunSet, view: View, stopped: Stopped) -> RunSet:
-    """Add the training statistics of every run that a view needs, in place of others."""
-    runs, columns = [], view.columns
+def read_training(found: RunSet, stopped: Stopped) -> RunSet:
+    """Add the training statistics of every run that has none yet."""
+    runs = []
     for run in found.runs:
-        if stopped():
-            return found
-        training = _training(run.path, columns, stopped)
-        runs.append(replace(run, training=training, columns=columns))
-    return replace(found, runs=tuple(runs), columns=columns)
+        missing = run.training is None and not stopped()
+        runs.append(replace(run, training=_training(run.path, stopped)) if missing else run)
+    return replace(found, runs=tuple(runs))
 
 
 def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
@@ -183,8 +173,7 @@ def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
             runs.append(
                 ComparedRun(
                     results=read_results(run.path, stopped),
-                    training=_training(run.path, found.columns, stopped),
-                    columns=found.columns,
+                    training=_training(run.path, stopped),
                     stamp=stamp,
                 )
             )
@@ -195,12 +184,19 @@ def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
     return replace(found, runs=tuple(runs), problems=tuple(problems)) if changed else None
 
 
-def _training(path: Path, columns: Sequence[str], stopped: Stopped) -> Numbers:
-    rows = rising(read_numbers(path / "training.csv", columns, stopped))
+def _training(path: Path, stopped: Stopped) -> Numbers:
+    found = [np.empty((0, len(TRAINING_COLUMNS)))]
+    for event in RunReader(path, tables=("training",)).drain(stopped):
+        if isinstance(event, Started):
+            # What comes later did not happen, if the run was resumed meanwhile.
+            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
+        elif isinstance(event, Progress):
+            found.append(event.training)
+    rows = np.concatenate(found)
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each
-        rows = rows[:whole].reshape(-1, each, len(columns)).mean(axis=1)
+        rows = rows[:whole].reshape(-1, each, rows.shape[1]).mean(axis=1)
     return rows
 
 

@@ -10,6 +10,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+import numpy as np
+
+from td3core.arrays import Doubles
 from td3core.protocol.events import EpisodeEnded, Evaluated
 
 
@@ -68,12 +71,15 @@ def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Eva
 
     Raises:
         KeyError: a column is missing that every version has written.
-        ValueError: a value makes no sense.
+        ValueError: a value makes no sense, or the mean is not finite.
         OverflowError: a count is infinite.
     """
     measured = {name: float(row[name]) for name in _MEASURED if row.get(name)}
+    mean = float(row["mean"])
+    if not math.isfinite(mean):
+        raise ValueError(f"a mean of {mean}")
     # A row without single returns still tells their mean.
-    returns = tuple(map(float, row.get("returns", "").split())) or (float(row["mean"]),)
+    returns = tuple(map(float, row.get("returns", "").split())) or (mean,)
     return Evaluated(
         env_steps=int(float(row["env_steps"])),
         returns=returns,
@@ -99,18 +105,21 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
     )
 
 
-def episode_of(row: Mapping[str, float]) -> EpisodeEnded:
-    """Return the episode of a row of numbers, of which some may be NaN."""
-    return EpisodeEnded(
-        episode=_count(row["episode"]),
-        env_steps=_count(row["env_steps"]),
-        episode_return=row["return"],
-        shaped_return=row["shaped_return"],
-        length=_count(row["length"]),
-        terminated=row["terminated"] == 1.0,
-        wall_s=row["time_s"],
+def episodes_of(rows: Doubles) -> tuple[EpisodeEnded, ...]:
+    """Return the episodes of rows (n, len(EPISODE_COLUMNS)); values not on record are NaN."""
+    counts = np.nan_to_num(rows[:, [0, 1, 4]]).clip(0, _MOST).astype(np.int64)
+    columns = (*counts.T.tolist(), *rows[:, [2, 3, 5, 6]].T.tolist())
+    return tuple(
+        EpisodeEnded(
+            episode=episode,
+            env_steps=env_steps,
+            length=length,
+            episode_return=episode_return,
+            shaped_return=shaped_return,
+            terminated=terminated == 1.0,
+            wall_s=wall_s,
+        )
+        for episode, env_steps, length, episode_return, shaped_return, terminated, wall_s in zip(
+            *columns, strict=True
+        )
     )
-
-
-def _count(value: float) -> int:
-    return int(value) if 0 <= value <= _MOST else 0

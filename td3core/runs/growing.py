@@ -11,7 +11,7 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.protocol.events import EpisodeEnded, Evaluated
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.protocol.rows import EPISODE_COLUMNS, episode_of, evaluation_of
+from td3core.protocol.rows import EPISODE_COLUMNS, episodes_of, evaluation_of
 from td3core.runs import journal
 from td3core.runs.directory import TABLES
 from td3core.runs.tables import parse_numbers, rising
@@ -74,13 +74,12 @@ class GrowingTables:
         times = np.concatenate(
             (training[:, -1], episodes[:, -1], [each.wall_s for each in evaluations])
         )
-        self._wall_s = max([self._wall_s, *times[np.isfinite(times)]])
+        self._wall_s = times[np.isfinite(times)].max(initial=self._wall_s)
         rows = np.ascontiguousarray(training[:, :-1])
         rows.flags.writeable = False
-        named = (dict(zip(EPISODE_COLUMNS, row[1:], strict=True)) for row in episodes.tolist())
         return NewRows(
             training=rows,
-            episodes=tuple(map(episode_of, named)),
+            episodes=episodes_of(episodes[:, 1:]),
             evaluations=evaluations,
             wall_s=float(self._wall_s),
             rewritten=any(table.rewritten for table in self._tables.values()),

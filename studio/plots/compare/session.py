@@ -210,7 +210,7 @@ def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -
         if stopped():
             return
         report((found, build(found, view)))
-        found = read_training(found, view, stopped)
+        found = read_training(found, stopped)
         report((found, build(found, view)))
     except RequestError as problem:
         report(problem)
@@ -218,11 +218,11 @@ def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -
 
 def _build_only(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
     try:
-        if found.columns != view.columns:
-            # Another column is wanted, or the change came while the first ones were being read.
-            report((found, build(found, view)))
-            found = read_training(found, view, stopped)
         report((found, build(found, view)))
+        if any(run.training is None for run in found.runs):
+            # The change came while they were being read.
+            found = read_training(found, stopped)
+            report((found, build(found, view)))
     except RequestError as problem:
         report(problem)
 
