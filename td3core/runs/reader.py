@@ -376,3 +376,15 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return about.st_mtime_ns, about.st_size
+
+
+def ending_of(run: Path) -> events.Ended | None:
+    """Return how a run ended; None if it goes on, was interrupted or has failed.
+
+    Raises:
+        RequestError: it is no run.
+    """
+    last = None
+    for event in RunReader(run).drain():
+        last = event
+    return last if isinstance(last, events.Ended) else None
