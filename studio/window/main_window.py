@@ -21,6 +21,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
+from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
@@ -106,6 +107,8 @@ class MainWindow(QMainWindow):
         self.setup = self.panels.get(SetupPanel)
         self.live = self.panels.get(LivePanel)
         self.replay = self.panels.get(ReplayPane)
+        self.share = ShareButton(self.replay, self.consent)
+        self.replay.controls.add_tool(self.share)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
 
@@ -217,7 +220,7 @@ class MainWindow(QMainWindow):
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
-        actions.film_requested.connect(self.replay.share.tasks.film_run)
+        actions.film_requested.connect(self.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
@@ -355,6 +358,7 @@ class MainWindow(QMainWindow):
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
         self.memory.stop()
+        self.share.shutdown()
         self.panels.shutdown()
         self.comparison.shutdown()
         self.launcher.stop()
