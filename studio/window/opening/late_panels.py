@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from studio.experiments.panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
-    from studio.replay.instruments.panel import InstrumentPanel
+    from studio.instruments.panel import InstrumentPanel
     from studio.window.main_window import MainWindow
 
 
