@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -27,9 +28,9 @@ from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
+from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
-from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.recent import install_recent
@@ -69,7 +70,7 @@ class MainWindow(QMainWindow):
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
         self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self.launcher.branch_as, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -199,7 +200,10 @@ class MainWindow(QMainWindow):
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.many.use_parts(self.setup, self.launcher)
+        self.controller.own_process = self.setup.own_process.isChecked()
+        self.setup.own_process.toggled.connect(partial(setattr, self.controller, "own_process"))
+        self.launcher.obstacle = self.many.obstacle
+        self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
