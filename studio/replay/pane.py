@@ -17,7 +17,6 @@ from studio.replay.options.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.replay.renderer_client import Picture
-from studio.replay.share.menu import ShareButton
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.camera_menu import CameraMenu
@@ -63,6 +62,16 @@ class ReplayPane(QWidget):
     def player(self) -> Player:
         """The owner of the replay's state."""
         return self._player
+
+    @property
+    def names(self) -> list[str]:
+        """What the agents on show are called."""
+        return self.comparison.names or [self.caption.title.text()]
+
+    @property
+    def columns(self) -> int:
+        """How many pictures of a comparison stand in a row."""
+        return self.comparison.view.columns
 
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run in progress, if there is one, and follow it.
@@ -134,7 +143,6 @@ class ReplayPane(QWidget):
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
         self.checkpoints.shutdown()
-        self.share.shutdown()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------
@@ -157,10 +165,6 @@ class ReplayPane(QWidget):
         self.comparison = Comparison(
             self._player, self.checkpoints, self.timeline, self._give_consent, self
         )
-        self.share = ShareButton(self._player, self._consent, self)
-        self.share.tasks.columns = lambda: self.comparison.view.columns
-        self.share.tasks.names = lambda: self.comparison.names or [self.caption.title.text()]
-        self.controls.add_tool(self.share)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)

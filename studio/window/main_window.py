@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -21,14 +22,15 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
+from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.messages import Banner, Log
+from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
-from studio.window.many_runs import ManyRuns, ask_what_to_do
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.recent import install_recent
@@ -68,7 +70,7 @@ class MainWindow(QMainWindow):
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
         self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self.launcher.branch_as, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -106,6 +108,8 @@ class MainWindow(QMainWindow):
         self.setup = self.panels.get(SetupPanel)
         self.live = self.panels.get(LivePanel)
         self.replay = self.panels.get(ReplayPane)
+        self.share = ShareButton(self.replay, self.consent)
+        self.replay.controls.add_tool(self.share)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
 
@@ -196,7 +200,10 @@ class MainWindow(QMainWindow):
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.many.use_parts(self.setup, self.launcher)
+        self.controller.own_process = self.setup.own_process.isChecked()
+        self.setup.own_process.toggled.connect(partial(setattr, self.controller, "own_process"))
+        self.launcher.obstacle = self.many.obstacle
+        self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
@@ -217,7 +224,7 @@ class MainWindow(QMainWindow):
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
-        actions.film_requested.connect(self.replay.share.tasks.film_run)
+        actions.film_requested.connect(self.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
@@ -355,6 +362,7 @@ class MainWindow(QMainWindow):
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
         self.memory.stop()
+        self.share.shutdown()
         self.panels.shutdown()
         self.comparison.shutdown()
         self.launcher.stop()

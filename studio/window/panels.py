@@ -91,7 +91,7 @@ def _make_sweeps(context: PanelContext) -> QWidget:
 
 
 def _make_instruments(context: PanelContext) -> QWidget:
-    from studio.replay.instruments.panel import InstrumentPanel
+    from studio.instruments.panel import InstrumentPanel
 
     return InstrumentPanel(context.settings, context.theme)
 

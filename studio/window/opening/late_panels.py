@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from studio.experiments.panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
-    from studio.replay.instruments.panel import InstrumentPanel
+    from studio.instruments.panel import InstrumentPanel
     from studio.window.main_window import MainWindow
 
 
@@ -45,7 +45,7 @@ def connect_late_panels(
 
     def instruments(panel: "InstrumentPanel") -> None:
         panel.use_player(window.replay.player)
-        window.replay.share.tasks.instruments = panel
+        window.share.tasks.instruments = panel
 
     def show_sweep(name: str) -> None:
         window.docks.open("sweeps")

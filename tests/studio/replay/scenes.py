@@ -7,6 +7,7 @@ import numpy as np
 import psutil
 from pytestqt.qtbot import QtBot
 
+from studio.replay.pane import ReplayPane
 from studio.replay.player import Player
 from studio.replay.renderer_client import Picture
 from td3core import checkpoint
@@ -142,3 +143,18 @@ def renderers() -> list[psutil.Process]:
     """Return child processes, less the interpreter's own keeper of shared memory."""
     children = psutil.Process().children()
     return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+
+
+def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
+    """Play the first episode of a seed to its end; return what each agent earned."""
+    pictures = watched(pane.player)
+    pane.player.start_over(seed)
+    pane.player.play()
+    qtbot.waitUntil(
+        lambda: any(p.moment.over and p.take >= pictures[-1].take for p in pictures),
+        timeout=WAIT_MS,
+    )
+    pane.player.frame_ready.disconnect(pictures.append)
+    last = next(p for p in reversed(pictures) if p.moment.over)
+    assert all(p.moment.step == max(lane.moment.step for lane in p.lanes) for p in pictures)
+    return [lane.moment.total for lane in last.lanes]

@@ -90,7 +90,6 @@ def test_where_nothing_can_be_drawn_the_agent_plays_as_numbers_and_the_reason_is
     assert pictures[-1].image.isNull()
     assert (pictures[-1].moment.step, pictures[-1].moment.total) == (1, 1.0)
     assert shown[-1] == f"{sentence} The instruments show its numbers."
-    assert pane.share._actions["picture"].toolTip() == "There is no picture"
 
 
 SPY = """

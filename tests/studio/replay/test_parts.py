@@ -17,7 +17,6 @@ from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
 from studio.replay.renderer.scaling import fitted
 from studio.replay.renderer.stage import Clock, Episode, LoadedAgent
 from studio.replay.renderer_client import Picture
-from studio.replay.share.histogram import ReturnHistogram
 from td3core.envs.trust import consent_to
 from td3core.evaluation.rollout import RolloutStep
 from tests.studio.replay.scenes import blocks
@@ -128,33 +127,6 @@ def test_a_picture_fits_its_box_as_qt_would_fit_it(
     scaled = fitted(colours, *box)
     assert scaled.shape == (high, wide, 3)
     assert np.abs(scaled.astype(int) - (200, 100, 50)).max() <= 6
-
-
-def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
-    qtbot: QtBot, tmp_path: Path
-) -> None:
-    histogram = ReturnHistogram("Returns of best")
-    qtbot.addWidget(histogram)
-    histogram.resize(300, 200)
-    histogram.show()
-    histogram.show_returns(np.array([1.0, 2.5, 2.5]))
-    height = histogram.plot.height()
-    refused: list[str] = []
-    histogram.failed.connect(refused.append)
-    for kind in ("png", "svg", "csv"):
-        histogram.export(tmp_path / f"returns.{kind}")
-    assert refused == []
-    assert histogram.plot.height() == height
-    assert QImage(str(tmp_path / "returns.png")).width() >= 960
-    svg = (tmp_path / "returns.svg").read_text("utf-8")
-    assert "Returns of best · 3 episodes" in svg
-    assert "Episodes" in svg
-    rows = (tmp_path / "returns.csv").read_text("utf-8").split()
-    assert rows == ["episode,return", "1,1.0", "2,2.5", "3,2.5"]
-    histogram.export(tmp_path / "no" / "returns.csv")
-    assert "cannot be written" in refused[0]
-    texts = [action.text() for action in histogram.export_button.menu().actions()]
-    assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
 
 
 SWING = """

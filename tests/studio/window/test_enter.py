@@ -25,18 +25,18 @@ from studio.launch.dialogs import (
 from studio.launch.verify_dialog import VerifyDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
-from studio.replay.share.evaluate_dialog import EvaluateDialog
-from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import (
+from studio.run_browser.dialogs import NoteDialog, SettingsDialog
+from studio.session.history import read_history
+from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.share.evaluate_dialog import EvaluateDialog
+from studio.share.export_dialog import ExportDialog
+from studio.share.film_dialogs import (
     AgentFilmDialog,
     ComparisonFilmDialog,
     GrowthFilmDialog,
 )
-from studio.replay.share.picture_dialog import PictureDialog
-from studio.replay.share.still import Still
-from studio.run_browser.dialogs import NoteDialog, SettingsDialog
-from studio.session.history import read_history
-from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.share.picture_dialog import PictureDialog
+from studio.share.screenshot import Screenshot
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
@@ -55,7 +55,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     change = Change(env_steps=100, name="tau", new=0.01)
     moment = RolloutStep(0, 0.0, 0.0, False, False)
     image = QImage(QSize(8, 8), QImage.Format.Format_RGB32)
-    still = Still(image=image, names=("one",), moments=(moment,))
+    screenshot = Screenshot(image=image, names=("one",), moments=(moment,))
     end = read_history(run.path, lambda: False).record.progress
     assert end is not None
     model = window.findChild(CheckpointModel)
@@ -68,7 +68,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "Train", RepeatDialog(run, [change], "my run", window)
         yield "Train", BranchDialog(agent, read_header(agent), window)
         yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)
-        yield "Save…", PictureDialog(still, "name", window)
+        yield "Save…", PictureDialog(screenshot, "name", window)
         yield "Evaluate", EvaluateDialog(agent, "my run", 0, window)
         yield "Export…", ExportDialog(agent, window)
         yield "Record…", AgentFilmDialog(agent, 0, 1.0, window)

@@ -328,7 +328,7 @@ def test_a_late_panel_behind_a_tab_is_made_when_the_tab_is_chosen(qtbot, build) 
 
 
 def test_a_sweep_that_trains_in_the_background_opens_its_panel(qtbot, build, monkeypatch) -> None:
-    monkeypatch.setattr("studio.window.many_runs.running_sweep", lambda _: "night")
+    monkeypatch.setattr("studio.experiments.many_runs.running_sweep", lambda _: "night")
     window = build()
     qtbot.waitUntil(lambda: window.docks.is_seen("sweeps"), timeout=5_000)
     assert window.panels.if_made("sweeps") is not None

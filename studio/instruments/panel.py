@@ -6,12 +6,12 @@ from PySide6.QtCore import QSettings, Qt, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QVBoxLayout, QWidget
 
-from studio.replay.instruments.action_bars import ActionInstrument
-from studio.replay.instruments.curves import RewardInstrument, ValueInstrument
-from studio.replay.instruments.episode import EpisodeNumbers
-from studio.replay.instruments.instrument import Instrument
-from studio.replay.instruments.observation_chart import ObservationInstrument
-from studio.replay.instruments.sweep import SweepInstrument
+from studio.instruments.action_bars import ActionInstrument
+from studio.instruments.curves import RewardInstrument, ValueInstrument
+from studio.instruments.episode import EpisodeNumbers
+from studio.instruments.instrument import Instrument
+from studio.instruments.observation_chart import ObservationInstrument
+from studio.instruments.sweep import SweepInstrument
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import AgentFacts, Loaded, Steps
 from studio.replay.renderer_client import Picture

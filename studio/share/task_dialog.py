@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.replay.share.job import CommandJob
-from studio.replay.share.written import FolderButton
+from studio.share.folder_button import FolderButton
+from studio.share.job import CommandJob
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.errors import RequestError

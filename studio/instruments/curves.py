@@ -4,9 +4,9 @@ import numpy as np
 from PySide6.QtCore import Qt
 
 from studio.formatting import format_number, format_return, format_value
-from studio.replay.instruments.chart import Content, Lane, Line
-from studio.replay.instruments.episode import EpisodeNumbers
-from studio.replay.instruments.instrument import ChartInstrument
+from studio.instruments.chart import Content, Lane, Line
+from studio.instruments.episode import EpisodeNumbers
+from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import AgentFacts
 from td3core.config import RunConfig, spec
 

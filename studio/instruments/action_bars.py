@@ -6,8 +6,8 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
-from studio.replay.instruments.episode import SATURATED, Doubles, EpisodeNumbers, in_bounds
-from studio.replay.instruments.instrument import Instrument
+from studio.instruments.episode import SATURATED, Doubles, EpisodeNumbers, in_bounds
+from studio.instruments.instrument import Instrument
 from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip

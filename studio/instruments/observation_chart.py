@@ -5,10 +5,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, qRgb
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.replay.instruments.chart import polygon
-from studio.replay.instruments.episode import EpisodeNumbers
-from studio.replay.instruments.instrument import Instrument
-from studio.replay.instruments.picture_cache import PictureCache
+from studio.instruments.chart import polygon
+from studio.instruments.episode import EpisodeNumbers
+from studio.instruments.instrument import Instrument
+from studio.instruments.picture_cache import PictureCache
 from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip

@@ -3,7 +3,6 @@
 The dialogs are loaded when they are opened: a window is there sooner without them.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -15,9 +14,10 @@ from PySide6.QtGui import QAction, QImage, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.replay.player import Player, PlayerState
+from studio.replay.pane import ReplayPane
+from studio.replay.player import PlayerState
 from studio.replay.renderer.protocol import Frame
-from studio.replay.share.task_dialog import TaskDialog
+from studio.share.task_dialog import TaskDialog
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.controls import describe
@@ -28,7 +28,7 @@ from td3core.runs.directory import RunDirectory, run_of
 from td3core.runs.naming import full_name_of, with_env
 
 if TYPE_CHECKING:
-    from studio.replay.share.picture_dialog import PictureDialog
+    from studio.share.picture_dialog import PictureDialog
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
@@ -60,15 +60,16 @@ _ENTRIES = (
 class ShareButton(QToolButton):
     """Offers what can be done with the agent on show outside of the replay."""
 
-    def __init__(self, player: Player, consent: CodeConsent, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, pane: ReplayPane, consent: CodeConsent) -> None:
+        """Share what ``pane`` shows."""
+        super().__init__(pane)
         describe(self, "replay_share_button", "Share", "Films, pictures, evaluations and exports")
         self.setText("Share")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.tasks = ShareTasks(player, consent, self)
+        self.tasks = ShareTasks(pane, consent, self)
         self.share_menu = QMenu(self)
         self.share_menu.setToolTipsVisible(True)
-        self._player, self._actions = player, dict[str, QAction]()
+        self._actions = dict[str, QAction]()
         for entry in _ENTRIES:
             action = QAction(entry.text, self)
             action.setObjectName(f"share_{entry.name}_action")
@@ -79,8 +80,8 @@ class ShareButton(QToolButton):
         # Also on the button, so that the keys work while the menu is closed.
         self.addActions(list(self._actions.values()))
         self.setMenu(self.share_menu)
-        player.state_changed.connect(self.show_what_is_possible)
-        player.loaded.connect(self.show_what_is_possible)
+        pane.player.state_changed.connect(self.show_what_is_possible)
+        pane.player.loaded.connect(self.show_what_is_possible)
         self.share_menu.aboutToShow.connect(self.show_what_is_possible)
         self.show_what_is_possible()
 
@@ -110,19 +111,16 @@ class ShareTasks(QObject):
     ended = Signal(str, str, str)
     """It has ended by itself; carries its name, a title and a sentence."""
 
-    def __init__(self, player: Player, consent: CodeConsent, widget: QWidget) -> None:
+    def __init__(self, pane: ReplayPane, consent: CodeConsent, widget: QWidget) -> None:
         super().__init__(widget)
-        self._player, self._consent, self._widget = player, consent, widget
+        self._pane, self._player = pane, pane.player
+        self._consent, self._widget = consent, widget
         self._reader = BackgroundReader("read-environment", self)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
-        self.columns: Callable[[], int] = lambda: 0
-        """Returns how many pictures of a comparison stand in a row; 0: as many as fit."""
-        self.names: Callable[[], Sequence[str]] = lambda: ("",)
-        """Returns what the agents on show are called."""
         self.instruments: QWidget | None = None
         """The panel of the instruments."""
-        player.captured.connect(self._on_captured)
+        self._player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
         """Return the agent on show, if there is one."""
@@ -137,7 +135,7 @@ class ShareTasks(QObject):
     @Slot()
     def film(self) -> None:
         """Film the agent on show, or those that are compared."""
-        from studio.replay.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
+        from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
 
         agent = self.agent()
         if agent is None:
@@ -146,7 +144,7 @@ class ShareTasks(QObject):
         # A film has a speed, even if the replay does not wait.
         speed = player.speed if isfinite(player.speed) else 1.0
         if player.entrants:
-            made = player.entrants, player.seed, speed, player.pushes, self.columns()
+            made = player.entrants, player.seed, speed, player.pushes, self._pane.columns
             self._open(ComparisonFilmDialog(*made, window))
         else:
             self._open(AgentFilmDialog(agent, player.seed, speed, window))
@@ -154,7 +152,7 @@ class ShareTasks(QObject):
     @Slot()
     def growth(self) -> None:
         """Film all checkpoints of the run of the agent on show."""
-        from studio.replay.share.film_dialogs import GrowthFilmDialog
+        from studio.share.film_dialogs import GrowthFilmDialog
 
         agent = self.agent()
         run = run_of(agent) if agent is not None else None
@@ -165,7 +163,7 @@ class ShareTasks(QObject):
     @Slot(Path)
     def film_run(self, run: Path) -> None:
         """Film all checkpoints of a run that is not on show."""
-        from studio.replay.share.film_dialogs import GrowthFilmDialog
+        from studio.share.film_dialogs import GrowthFilmDialog
 
         def open_dialog(name: str, _: Consent) -> None:
             self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
@@ -179,7 +177,7 @@ class ShareTasks(QObject):
     @Slot()
     def evaluate(self) -> None:
         """Measure the agent on show."""
-        from studio.replay.share.evaluate_dialog import EvaluateDialog
+        from studio.share.evaluate_dialog import EvaluateDialog
 
         agent = self.agent()
         if agent is not None:
@@ -189,7 +187,7 @@ class ShareTasks(QObject):
     @Slot()
     def export(self) -> None:
         """Write the agent on show in another format."""
-        from studio.replay.share.export_dialog import ExportDialog
+        from studio.share.export_dialog import ExportDialog
 
         agent = self.agent()
         if agent is not None:
@@ -210,24 +208,24 @@ class ShareTasks(QObject):
 
     @Slot(object, object)
     def _on_captured(self, image: QImage, frame: Frame) -> None:
-        from studio.replay.share.picture_dialog import PictureDialog
-        from studio.replay.share.still import Still
+        from studio.share.picture_dialog import PictureDialog
+        from studio.share.screenshot import Screenshot
 
         # Answered later: by then another one may have been asked for.
         waited, self._waits_for_picture = self._waits_for_picture, False
-        names = self.names()
+        names = self._pane.names
         if not waited or len(names) != max(1, len(frame.lanes)):
             return
         panel, agent = self.instruments, self._player.path
-        still = Still(
+        screenshot = Screenshot(
             image=image,
             names=names,
             moments=frame.lanes or (frame.moment,),
-            columns=self.columns(),
+            columns=self._pane.columns,
             instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
         )
         name = f"{agent.stem if agent else 'picture'}.png"
-        self._open(PictureDialog(still, name, self._window()))
+        self._open(PictureDialog(screenshot, name, self._window()))
 
     def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
         if isinstance(dialog, TaskDialog):

@@ -1,6 +1,7 @@
 """What leaves the window: films, pictures, evaluations and exports, as the commands make them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,16 +16,18 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit, QP
 from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
-from studio.replay.share.evaluate_dialog import EvaluateDialog
-from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
-from studio.replay.share.picture_dialog import PictureDialog
-from studio.replay.share.task_dialog import TaskDialog
+from studio.replay.player import UNPACED
+from studio.share.evaluate_dialog import EvaluateDialog
+from studio.share.export_dialog import ExportDialog
+from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
+from studio.share.menu import ShareButton
+from studio.share.picture_dialog import PictureDialog
+from studio.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.evaluation.disturbance import Variant
 from td3core.evaluation.entrants import Entrant
-from tests.studio.replay.scenes import WAIT_MS, load, renderers
+from tests.studio.replay.scenes import WAIT_MS, load, played, renderers
 
 D = TypeVar("D", bound=TaskDialog)
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -42,13 +45,13 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
 
 
-def opened(pane: ReplayPane, name: str, kind: type[D]) -> D:
+def opened(share: ShareButton, name: str, kind: type[D]) -> D:
     """Choose an entry of the menu and return the dialog it opens."""
-    action = pane.share.findChild(QAction, f"share_{name}_action")
+    action = share.findChild(QAction, f"share_{name}_action")
     assert action is not None
     assert action.isEnabled()
     action.trigger()
-    (dialog,) = pane.window().findChildren(kind)
+    (dialog,) = share.window().findChildren(kind)
     return dialog
 
 
@@ -67,25 +70,38 @@ def status(dialog: TaskDialog) -> str:
     return label.text().replace("\u200b", "")
 
 
-def test_nothing_is_offered_without_an_agent(pane: ReplayPane) -> None:
-    actions = pane.share.share_menu.actions()
+def test_nothing_is_offered_without_an_agent(share: ShareButton) -> None:
+    actions = share.share_menu.actions()
     assert len(actions) == 5
     assert all(action.shortcut().toString() for action in actions)
     assert {action.isEnabled() for action in actions} == {False}
     assert {action.toolTip() for action in actions} == {"Choose an agent first"}
 
 
+def test_no_picture_is_offered_where_nothing_can_be_drawn(
+    qtbot: QtBot, pane: ReplayPane, share: ShareButton, staged: Callable[[str], Path]
+) -> None:
+    load(qtbot, pane.player, staged("Mute-v0"))
+    picture = share.findChild(QAction, "share_picture_action")
+    assert picture is not None
+    assert picture.toolTip() == "There is no picture"
+
+
 @pytest.mark.slow
 def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer_with(monkeypatch, tmp_path / "walk")
     shown.player.start_over(4)
     shown.player.set_speed(4.0)
     notes: list[tuple[str, ...]] = []
-    shown.share.tasks.began.connect(lambda name: notes.append((name,)))
-    shown.share.tasks.ended.connect(lambda *words: notes.append(words))
-    dialog = opened(shown, "film", AgentFilmDialog)
+    share.tasks.began.connect(lambda name: notes.append((name,)))
+    share.tasks.ended.connect(lambda *words: notes.append(words))
+    dialog = opened(share, "film", AgentFilmDialog)
     told = answer(qtbot, dialog)
     with av.open(str(tmp_path / "walk.mp4")) as film:
         frames = sum(1 for _ in film.decode(video=0))
@@ -102,17 +118,21 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     qtbot.mouseClick(folder_button, Qt.MouseButton.LeftButton)
     assert folders == [str(tmp_path)]
     assert notes == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
-    growth = shown.share.findChild(QAction, "share_growth_action")
+    growth = share.findChild(QAction, "share_growth_action")
     assert growth is not None
     assert growth.toolTip() == "This agent belongs to no run"
 
 
 @pytest.mark.slow
 def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     frames = dict[bool, NDArray[np.uint8]]()
-    dialog = opened(shown, "film", AgentFilmDialog)
+    dialog = opened(share, "film", AgentFilmDialog)
     for instruments in (False, True):
         answer_with(monkeypatch, tmp_path / f"{instruments}.mp4")
         dialog.instruments.setChecked(instruments)
@@ -126,11 +146,15 @@ def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
 
 
 def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, processes = set(tmp_path.iterdir()), len(renderers())
     answer_with(monkeypatch, tmp_path / "long.mp4")
-    dialog = opened(shown, "film", AgentFilmDialog)
+    dialog = opened(share, "film", AgentFilmDialog)
     dialog.episodes.setValue(1000)
     qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
     assert dialog.job.busy
@@ -143,10 +167,14 @@ def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
 
 
 def test_an_evaluation_gives_the_numbers_of_the_command(
-    qtbot: QtBot, shown: ReplayPane, agent: Path, capsys: pytest.CaptureFixture[str]
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    agent: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     shown.player.start_over(9)
-    dialog = opened(shown, "evaluate", EvaluateDialog)
+    dialog = opened(share, "evaluate", EvaluateDialog)
     dialog.episodes.setValue(3)
     answer(qtbot, dialog)
     assert app.main(["eval", str(agent), "--episodes", "3", "--seed", "9", "--json"]) == 0
@@ -177,12 +205,16 @@ def saved(
 
 
 def test_a_picture_is_saved_alone_in_the_size_of_the_environment_or_as_it_is_on_show(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     panel = QWidget(shown)
     panel.resize(600, 120)
     panel.show()
-    shown.share.tasks.instruments = panel
+    share.tasks.instruments = panel
     with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS) as captured:
         qtbot.keyClick(shown, Qt.Key.Key_P, _CTRL_SHIFT)
     drawn = captured.args[0].convertToFormat(QImage.Format.Format_RGB32)
@@ -210,13 +242,13 @@ def test_a_picture_is_saved_alone_in_the_size_of_the_environment_or_as_it_is_on_
 
 
 def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
-    qtbot: QtBot, shown: ReplayPane, agent: Path
+    qtbot: QtBot, shown: ReplayPane, share: ShareButton, agent: Path
 ) -> None:
     entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
     with qtbot.waitSignals([shown.player.loaded, shown.player.frame_ready], timeout=WAIT_MS):
         shown.comparison.compare(entrants)
     with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS):
-        shown.share.tasks.picture()
+        share.tasks.picture()
     (dialog,) = shown.window().findChildren(PictureDialog)
     columns = shown.comparison.view.columns
     assert not dialog.instruments.isEnabled()
@@ -226,7 +258,7 @@ def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
     rows = -(-3 // columns)
     assert (alone.width(), alone.height()) == (504 * columns - 4, 504 * rows - 4)
     assert captioned.height() > alone.height() + 20 * rows
-    assert list(dialog._still.names) == [
+    assert list(dialog._screenshot.names) == [
         "step 50,000",
         "step 50,000 · noise σ 0.1",
         "step 50,000 · pushed",
@@ -234,10 +266,14 @@ def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
 
 
 def test_an_actor_is_exported_in_every_format_of_the_registry(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer_with(monkeypatch, tmp_path / "actor")
-    dialog = opened(shown, "export", ExportDialog)
+    dialog = opened(share, "export", ExportDialog)
     combo = dialog.findChild(QComboBox)
     assert combo is not None
     shown_formats = [combo.itemText(at) for at in range(combo.count())]
@@ -248,10 +284,14 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
 
 
 def test_a_task_that_is_refused_gives_its_sentence(
-    qtbot: QtBot, shown: ReplayPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer_with(monkeypatch, tmp_path / "a.mp4")
-    shown.share.tasks._open(GrowthFilmDialog(tmp_path / "no run", "no run", 0, shown.window()))
+    share.tasks._open(GrowthFilmDialog(tmp_path / "no run", "no run", 0, shown.window()))
     (dialog,) = shown.window().findChildren(GrowthFilmDialog)
     with qtbot.waitSignal(dialog.job.busy_changed, timeout=WAIT_MS):
         qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
@@ -259,4 +299,72 @@ def test_a_task_that_is_refused_gives_its_sentence(
     assert "no run" in status(dialog)
     dialog.close()
     qtbot.waitUntil(lambda: not shown.window().findChildren(GrowthFilmDialog), timeout=WAIT_MS)
-    assert shown.share.tasks._dialogs == []
+    assert share.tasks._dialogs == []
+
+
+def film_dialog(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    share: ShareButton,
+    agent: Path,
+    target: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ComparisonFilmDialog:
+    """Compare an agent with its variants, push it, and choose to film that."""
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
+    with qtbot.waitSignals([pane.player.loaded, pane.player.frame_ready], timeout=WAIT_MS):
+        pane.comparison.compare(entrants)
+    qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pane.player.pushes == (61, 1), timeout=WAIT_MS)
+    action = share.findChild(QAction, "share_film_action")
+    assert action is not None
+    action.trigger()
+    (dialog,) = pane.window().findChildren(ComparisonFilmDialog)
+    return dialog
+
+
+def test_the_film_of_the_comparison_is_asked_for_as_it_is_on_show(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    share: ShareButton,
+    bundled: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pane.player.start_over(5)
+    pane.player.set_speed(2.0)
+    dialog = film_dialog(qtbot, pane, share, bundled, tmp_path / "a.mp4", monkeypatch)
+    found = dialog.words()
+    assert found is not None
+    assert " ".join(found[0]) == (
+        f"film --side-by-side --columns {pane.comparison.view.columns} --noise --push"
+        f" --push-at 61 --push-at 1 --out {tmp_path / 'a.mp4'} --episodes-per 1 --seed 5"
+        f" --speed 2.0 --force --json -- {bundled}"
+    )
+
+
+@pytest.mark.slow
+def test_a_film_of_the_comparison_shows_what_is_on_show(
+    qtbot: QtBot,
+    pane: ReplayPane,
+    share: ShareButton,
+    bundled: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = tmp_path / "comparison.mp4"
+    pane.player.set_speed(UNPACED)
+    pane.player.start_over(5)
+    dialog = film_dialog(qtbot, pane, share, bundled, target, monkeypatch)
+    earned = played(qtbot, pane, 5)
+    with qtbot.waitSignal(dialog.job.answered, timeout=2 * WAIT_MS) as answered:
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    told: dict[str, Any] = answered.args[0]
+    assert [each["returns"] for each in told["agents"]] == [[total] for total in earned]
+    names = [tile.title.text() for tile in pane.comparison.view.tiles]
+    assert [each["name"] for each in told["agents"]] == names
+    rows = -(-3 // pane.comparison.view.columns)
+    assert told["height"] == rows * (500 + 38) + (rows - 1) * 4
+    with av.open(str(target)) as film:
+        assert sum(1 for _ in film.decode(video=0)) == told["frames"] == 215

@@ -11,10 +11,10 @@ import torch
 from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
-from studio.replay.instruments.chart import decimated
-from studio.replay.instruments.curves import NO_CRITIC
-from studio.replay.instruments.episode import EpisodeNumbers
-from studio.replay.instruments.panel import InstrumentPanel
+from studio.instruments.chart import decimated
+from studio.instruments.curves import NO_CRITIC
+from studio.instruments.episode import EpisodeNumbers
+from studio.instruments.panel import InstrumentPanel
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import AgentFacts, Steps
 from studio.theme.theme import load_theme
@@ -258,7 +258,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
 def test_an_endless_episode_keeps_its_latest_steps_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("studio.replay.instruments.episode._MOST_BYTES", 0)
+    monkeypatch.setattr("studio.instruments.episode._MOST_BYTES", 0)
     facts = AgentFacts(3, (-1.0,), (1.0,), 0.99, 1.0, -np.inf, 2)
     numbers = EpisodeNumbers(facts, 1)
     for step in range(1, 2201):

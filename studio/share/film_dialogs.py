@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidget
 
 from studio.formatting import format_count
-from studio.replay.share.task_dialog import TaskDialog
+from studio.share.task_dialog import TaskDialog
 from studio.widgets.number_box import WholeNumberBox
 from td3core.evaluation.disturbance import Variant
 from td3core.evaluation.entrants import Entrant

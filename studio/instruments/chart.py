@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QP
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
-from studio.replay.instruments.picture_cache import PictureCache
+from studio.instruments.picture_cache import PictureCache
 from studio.theme.theme import Theme
 
 Doubles = NDArray[np.float64]

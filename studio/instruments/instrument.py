@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.replay.instruments.chart import Chart, Content, Lane
-from studio.replay.instruments.episode import EpisodeNumbers
+from studio.instruments.chart import Chart, Content, Lane
+from studio.instruments.episode import EpisodeNumbers
 from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe

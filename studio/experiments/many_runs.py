@@ -1,21 +1,19 @@
 """Connects groups and the queue with the rest of the window."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import Allowed, GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_reader import running_sweep
-from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController, SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
-from studio.setup.panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent, LocatedModule
@@ -26,10 +24,9 @@ from td3core.experiments.groups.watch import training_groups
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
 _GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
 _RUN_BUSY = "A run is training. Wait for its end, or stop it first."
-_LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
-_STAYING = (
-    "Runs are saved before they stop, and can be resumed. To keep training, the window stays open."
-)
+
+Branch = Callable[[Path, RunConfig, Tunables, Consent], None]
+"""Starts a run from a checkpoint with these settings."""
 
 
 class ManyRuns(QObject):
@@ -50,12 +47,14 @@ class ManyRuns(QObject):
         controller: RunController,
         consent: CodeConsent,
         runs_dir: Path,
+        branch: Branch,
         parent: QObject,
     ) -> None:
+        """Train in ``runs_dir``; ``branch`` starts a run from a checkpoint."""
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
         self._trains = False
-        self._consent = consent
+        self._consent, self._branch = consent, branch
         self.session = GroupSession(self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
         self._reader = BackgroundReader("read-run", self)
@@ -78,14 +77,6 @@ class ManyRuns(QObject):
     def busy(self) -> bool:
         """True while a run or a group trains."""
         return self._controller.busy or self.session.busy
-
-    def use_parts(self, setup: SetupPanel, launcher: RunLauncher) -> None:
-        """Follow the choice where runs train; resume nothing while a group trains."""
-        launcher.obstacle = self._obstacle
-        launcher.queue_wanted.connect(self._queue_branch)
-        self._branch = launcher.branch_as
-        self._controller.own_process = setup.own_process.isChecked()
-        setup.own_process.toggled.connect(partial(setattr, self._controller, "own_process"))
 
     # What trains, steered as a whole ----------------------------------------------------------
 
@@ -139,7 +130,7 @@ class ManyRuns(QObject):
 
     # Starting -----------------------------------------------------------------------------------
 
-    def _obstacle(self) -> str:
+    def obstacle(self) -> str:
         """Return why no run can be resumed or branched now; empty if one can."""
         if not self.session.busy:
             return ""
@@ -204,7 +195,8 @@ class ManyRuns(QObject):
         self.queue.add(run)
 
     @Slot(object, object, object)
-    def _queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+    def queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+        """Add a run that branches off a checkpoint to the queue."""
         self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
 
     @Slot(Path)
@@ -254,33 +246,3 @@ class ManyRuns(QObject):
         self._finder.stop()
         self._reader.stop()
         self.queue.shutdown()
-
-
-def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
-    """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``.
-
-    A run in the window's own process cannot be left, nor can a sweep: the window stays open to keep
-    them training.
-    """
-    box = QMessageBox(parent)
-    box.setObjectName("close_question")
-    box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle("Training is in progress")
-    box.setText("Stop the training and close the window?")
-    box.setInformativeText(_LEAVING if can_leave else _STAYING)
-    roles = QMessageBox.ButtonRole
-    stop = box.addButton("Stop and close", roles.AcceptRole)
-    text = "Keep training in the background" if can_leave else "Keep training"
-    keep = box.addButton(text, roles.DestructiveRole if can_leave else roles.RejectRole)
-    buttons = {"stop": stop, "keep": keep}
-    if can_leave:
-        buttons["cancel"] = box.addButton(QMessageBox.StandardButton.Cancel)
-    for name, button in buttons.items():
-        button.setObjectName(f"close_{name}_button")
-    # Neither Enter nor Escape ends a run.
-    box.setDefaultButton(keep)
-    box.setEscapeButton(buttons.get("cancel", keep))
-    box.exec()
-    if box.clickedButton() is stop:
-        return "stop"
-    return "keep" if can_leave and box.clickedButton() is keep else "cancel"

@@ -17,7 +17,7 @@ _LEAST_FONT = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Still:
+class Screenshot:
     """What is on show."""
 
     image: QImage
@@ -32,24 +32,26 @@ class Still:
     """The instruments, if they are open."""
 
 
-def compose(still: Still, palette: QPalette, *, captions: bool, instruments: bool) -> QImage:
+def compose(
+    screenshot: Screenshot, palette: QPalette, *, captions: bool, instruments: bool
+) -> QImage:
     """Return the picture; with the name, step and return of each agent below it if wished."""
-    if not captions and len(still.names) == 1:
-        found = still.image
+    if not captions and len(screenshot.names) == 1:
+        found = screenshot.image
     else:
-        found = _tiled(still, palette, captions=captions)
-    if instruments and still.instruments is not None:
-        found = _with_instruments(found, still.instruments, palette)
+        found = _tiled(screenshot, palette, captions=captions)
+    if instruments and screenshot.instruments is not None:
+        found = _with_instruments(found, screenshot.instruments, palette)
     return found
 
 
-def _tiled(still: Still, palette: QPalette, *, captions: bool) -> QImage:
-    count = len(still.names)
-    width, height = still.image.width() // count, still.image.height()
+def _tiled(screenshot: Screenshot, palette: QPalette, *, captions: bool) -> QImage:
+    count = len(screenshot.names)
+    width, height = screenshot.image.width() // count, screenshot.image.height()
     font = QFont()
     font.setPixelSize(max(_LEAST_FONT, round(min(width, height) * _FONT_SHARE)))
     strip = QFontMetrics(font).height() + _MARGIN if captions else 0
-    columns = min(max(still.columns, 1), count)
+    columns = min(max(screenshot.columns, 1), count)
     rows = -(-count // columns)
     size = QSize(columns * (width + _GAP) - _GAP, rows * (height + strip + _GAP) - _GAP)
     target = _blank(size, palette)
@@ -59,10 +61,10 @@ def _tiled(still: Still, palette: QPalette, *, captions: bool) -> QImage:
     for at in range(count):
         row, column = divmod(at, columns)
         left, top = column * (width + _GAP), row * (height + strip + _GAP)
-        painter.drawImage(left, top, still.image, at * width, 0, width, height)
+        painter.drawImage(left, top, screenshot.image, at * width, 0, width, height)
         if captions:
             room = QRect(left + _MARGIN, top + height, width - 2 * _MARGIN, strip)
-            _draw_caption(painter, room, still.names[at], still.moments[at])
+            _draw_caption(painter, room, screenshot.names[at], screenshot.moments[at])
     painter.end()
     return target
 

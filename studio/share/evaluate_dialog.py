@@ -7,8 +7,8 @@ import numpy as np
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.formatting import format_number, format_return, format_share
-from studio.replay.share.histogram import ReturnHistogram
-from studio.replay.share.task_dialog import TaskDialog
+from studio.share.histogram import ReturnHistogram
+from studio.share.task_dialog import TaskDialog
 
 _LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 10_000

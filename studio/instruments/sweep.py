@@ -5,10 +5,10 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QSpinBox
 
 from studio.formatting import format_number
-from studio.replay.instruments.chart import Content, Lane, Line
-from studio.replay.instruments.curves import NO_CRITIC
-from studio.replay.instruments.episode import EpisodeNumbers
-from studio.replay.instruments.instrument import ChartInstrument
+from studio.instruments.chart import Content, Lane, Line
+from studio.instruments.curves import NO_CRITIC
+from studio.instruments.episode import EpisodeNumbers
+from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import AgentFacts, Sweep, Swept
 from studio.widgets.controls import describe
 

@@ -6,7 +6,7 @@ from typing import Any
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
-from studio.replay.share.task_dialog import TaskDialog
+from studio.share.task_dialog import TaskDialog
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_label
 from td3core.exporters.film.files import partial_path

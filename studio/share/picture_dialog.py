@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.replay.share.still import Still, compose
-from studio.replay.share.written import FolderButton
+from studio.share.folder_button import FolderButton
+from studio.share.screenshot import Screenshot, compose
 from studio.tasks.background_queue import BackgroundQueue
 from studio.widgets.controls import describe
 from studio.widgets.labels import breakable, plain_label
@@ -28,11 +28,11 @@ _PREVIEW = QSize(440, 300)
 class PictureDialog(QDialog):
     """Shows what will be saved; the file is written in the background."""
 
-    def __init__(self, still: Still, name: str, parent: QWidget) -> None:
+    def __init__(self, screenshot: Screenshot, name: str, parent: QWidget) -> None:
         """Offer to save a picture.
 
         Args:
-            still: What is on show.
+            screenshot: What is on show.
             name: Suggested name of the file.
             parent: The window.
         """
@@ -40,7 +40,7 @@ class PictureDialog(QDialog):
         self.setObjectName("picture_dialog")
         self.setWindowTitle("Save picture")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._still, self._file = still, name
+        self._screenshot, self._file = screenshot, name
         self._queue = BackgroundQueue("write-picture", self)
         self.captions = QCheckBox("With captions")
         describe(
@@ -48,7 +48,7 @@ class PictureDialog(QDialog):
         )
         self.captions.setChecked(True)
         self.instruments = QCheckBox("With instruments")
-        closed = still.instruments is None
+        closed = screenshot.instruments is None
         tip = "Open the instruments first" if closed else "As they are on show"
         describe(self.instruments, "picture_instruments_check", "With instruments", tip)
         self.instruments.setChecked(not closed)
@@ -84,7 +84,7 @@ class PictureDialog(QDialog):
     def composed(self) -> QImage:
         """Return the picture as chosen."""
         return compose(
-            self._still,
+            self._screenshot,
             self.palette(),
             captions=self.captions.isChecked(),
             instruments=self.instruments.isChecked(),
