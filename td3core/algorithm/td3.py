@@ -18,6 +18,7 @@ from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Arrays, Floats
 from td3core.buffer.replay_buffer import Batch, ReplayBuffer
 from td3core.config import RunConfig, Tunables
+from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
@@ -36,11 +37,10 @@ class TD3:
         self._config = config
         self.device = device = torch.device(config.device)
         source = generator(config.seed, Purpose.NETWORK_INIT)
-        names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
-        actor = (obs_dim, *config.actor_hidden, act_dim)
-        critic = (obs_dim + act_dim, *config.critic_hidden, 1)
-        self.actor = TrainState(("actor",), actor, source, device)
-        self.critics = TrainState(names, critic, source, device)
+        groups = networks(config, Sizes(obs_dim, act_dim))
+        self.actor, self.critics = (
+            TrainState(role, groups[role], source, device) for role in (ACTOR, CRITIC)
+        )
         # With the networks on a GPU, acting uses a copy of the actor on the CPU.
         self._acting = self.actor.online
         if self._acting.flat.is_cuda:
@@ -52,7 +52,9 @@ class TD3:
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._metrics = UpdateMetrics(("actor", *names), device)
+        self._metrics = UpdateMetrics(
+            [name for group in groups.values() for name in group.names], device
+        )
         self._graphs = Graphs(self._improve) if live.is_cuda else None
         self._fused: FusedUpdate | None = None
         self.apply(tunables)
@@ -79,7 +81,7 @@ class TD3:
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the actor as a NumPy policy; it shares the weights and follows every update."""
         layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
-        return Policy(layers, self._config.actor_activation, normaliser)
+        return Policy(layers, self.actor.group.activation, normaliser)
 
     # The algorithm ------------------------------------------------------------------------------
 

@@ -173,7 +173,7 @@ def layers(agent: TD3, name: str) -> list[tuple[Any, Any]]:
     base, _, is_target = name.partition("_")
     learner = agent.actor if base == "actor" else agent.critics
     weights = learner.target if is_target else learner.online
-    member = learner.names.index(base)
+    member = learner.group.names.index(base)
     return [(weight[member], bias[member, 0]) for weight, bias in weights.layers]
 
 

@@ -110,20 +110,17 @@ class FusedUpdate:
         self._smoothing, self._sums = smoothing, sums
         self._networks = tuple(
             passes.Network(
-                np.array(state.online.widths, np.int64),
-                len(state.names),
-                activation == "relu",
+                np.array(state.group.widths, np.int64),
+                len(state.group.names),
+                state.group.activation == "relu",
                 *state.arrays(),
             )
-            for state, activation in (
-                (actor, config.actor_activation),
-                (critics, config.critic_activation),
-            )
+            for state in (actor, critics)
         )
         pool: Any = numba.config
         threads = min(config.torch_threads, pool.NUMBA_NUM_THREADS)
-        self.choice = KernelChoice(may_be_parallel=config.twin_critics and threads > 1)
-        self._obs_dim, self._act_dim = actor.online.widths[0], actor.online.widths[-1]
+        self.choice = KernelChoice(may_be_parallel=len(critics.group.names) > 1 and threads > 1)
+        self._obs_dim, self._act_dim = actor.group.widths[0], actor.group.widths[-1]
         self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
         self._work: Any = None
 

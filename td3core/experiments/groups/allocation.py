@@ -32,7 +32,7 @@ def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
     # Memory is taken as rows are filled; a short run never fills the buffer.
     rows = min(rows, config.steps + config.num_envs)
     buffer = rows * ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
-    networks = network_bytes(config, tunables, info.obs_dim, info.act_dim)
+    networks = network_bytes(config, tunables, info.sizes)
     return PROCESS_BYTES * (1 + config.env_processes // 4) + buffer + networks
 
 

@@ -105,7 +105,7 @@ def gradients(agent: Any) -> dict[str, Any]:
     return {
         name: part.numpy()
         for learner in (agent.actor, agent.critics)
-        for name, part in learner.gradient.named(*learner.names)
+        for name, part in learner.gradient.named(*learner.group.names)
     }
 
 
