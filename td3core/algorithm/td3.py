@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.algorithm.cuda_graphs import Graphs
+from td3core.algorithm.device_batches import DeviceBatches
 from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
 from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Arrays, Floats
-from td3core.buffer.replay_buffer import Batch, ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
 from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
 from td3core.inference.normaliser import Normaliser
@@ -57,6 +59,7 @@ class TD3:
         )
         self._graphs = Graphs(self._improve) if live.is_cuda else None
         self._fused: FusedUpdate | None = None
+        self._batches = DeviceBatches(device)
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -98,35 +101,19 @@ class TD3:
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
 
-    def update_from(
-        self,
-        buffer: ReplayBuffer,
-        index: NDArray[np.int64],
-        normaliser: Normaliser | None = None,
-        stride: int = 1,
-    ) -> None:
-        """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
+    def update_from(self, draws: Draws) -> None:
+        """Do the updates of ``draws``.
 
         In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding. With ``n_step`` above 1, the next step of an episode is ``stride`` rows later.
+        rounding.
         """
-        ring = buffer.rows
-        if self.tunables.n_step > 1:
-            steps, gamma = self.tunables.n_step, self.tunables.gamma
-            ring = buffer.n_step_rows(index.ravel(), steps, gamma, stride)
-            index = np.arange(index.size).reshape(index.shape)
         if self._fused is None:
-            for rows in index:
-                batch = buffer.columns(ring[rows])
-                if normaliser is not None:
-                    obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
-                    batch = batch._replace(obs=obs, next_obs=next_obs)
+            for batch in self._batches(draws):
                 self.update(batch)
             return
-        settings = self.tunables, self._lr_share, self.updates
-        moved = self._fused(ring, index, normaliser, *settings)
-        self.updates += len(index)
-        self._metrics.count(len(index), moved)
+        moved = self._fused(draws, self.tunables, self._lr_share, self.updates)
+        self.updates += len(draws)
+        self._metrics.count(len(draws), moved)
 
     def use_fused(self) -> "FusedUpdate":
         """Let :meth:`update_from` take the compiled update, and return it."""

@@ -4,7 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
-from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.buffer.replay_buffer import SLACK
+from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes, networks
 
@@ -17,7 +18,7 @@ def buffer_bytes(config: RunConfig, sizes: Sizes) -> int:
     if not config.keep_replay:
         return 0
     rows = min(config.buffer_size + SLACK, config.steps)
-    return rows * ReplayBuffer.bytes_per_row(*sizes)
+    return rows * RowLayout.of(*sizes).bytes
 
 
 def checkpoint_bytes(config: RunConfig, sizes: Sizes) -> int:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from td3core.algorithm import memory
 from td3core.algorithm.fused import kernel, parallel, passes
-from td3core.arrays import Doubles, Floats
+from td3core.arrays import Doubles
+from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.inference.normaliser import Normaliser
 
 if TYPE_CHECKING:
     from td3core.algorithm.train_state import TrainState
@@ -126,24 +125,21 @@ class FusedUpdate:
 
     def __call__(
         self,
-        ring: Floats,
-        index: NDArray[np.int64],
-        normaliser: Normaliser | None,
+        draws: Draws,
         tunables: Tunables,
         lr_share: float,
         updates: int,
     ) -> int:
-        """Do an update for each row of ``index`` (count, batch), after the first ``updates``.
-
-        ``ring`` (n, width) holds the transitions that ``index`` names, as the replay buffer does.
+        """Do the updates of ``draws``, after the first ``updates`` of the run.
 
         Returns:
             How many of them moved the actor.
         """
-        count, batch = index.shape
+        count, batch = draws.index.shape
         if self._work is None or len(self._work.y) != batch:
             self._work = self._make_work(batch)
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
+        normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()
         live = kernel.Live(
             tunables.gamma,
@@ -154,9 +150,10 @@ class FusedUpdate:
             lr_share * tunables.critic_lr,
             tunables.policy_delay,
         )
+        batches = draws.rows, draws.buffer.layout, draws.index, noise
         scaling = shift, scale, normaliser is not None
         rest = live, updates, self._work, self._sums
-        return self.choice(count, (ring, index, noise, *scaling, *self._networks, *rest))
+        return self.choice(count, (*batches, *scaling, *self._networks, *rest))
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""

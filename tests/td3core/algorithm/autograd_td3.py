@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
