@@ -16,6 +16,7 @@ import torch
 from td3core.algorithm import engine
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig, Tunables
 from td3core.config.run_config import COMPILED
 from td3core.envs.catalogue import find_known
@@ -94,14 +95,15 @@ def probe(config: RunConfig, obs_dim: int, act_dim: int, batch: int, products: s
     buffer = ReplayBuffer(_ROWS, obs_dim, act_dim)
     buffer.stored = _ROWS
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
+    observations = buffer.layout.columns(buffer.rows[:_ACTIONS]).obs
     normaliser = None
     if config.normalize_observations:
         normaliser = Normaliser(obs_dim)
-        for obs in buffer.columns(buffer.rows[:_ACTIONS]).obs:
+        for obs in observations:
             normaliser.observe(obs)
-    agent.update_from(buffer, source.integers(0, _ROWS, (1, batch)), normaliser)
+    for draws in Sampler(buffer, source, normaliser).draw(1, agent.tunables):
+        agent.update_from(draws)
     policy, digest = agent.policy(normaliser), hashlib.sha256()
-    observations = buffer.columns(buffer.rows[:_ACTIONS]).obs
     # One at a time, and all environments of a run at once.
     parts = [*agent.state().values(), *map(policy, observations), policy(observations)]
     for part in parts:

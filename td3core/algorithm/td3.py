@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.algorithm.cuda_graphs import Graphs
+from td3core.algorithm.device_batches import DeviceBatches
 from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
 from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Arrays, Floats
-from td3core.buffer.replay_buffer import Batch, ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
+from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
@@ -36,11 +39,10 @@ class TD3:
         self._config = config
         self.device = device = torch.device(config.device)
         source = generator(config.seed, Purpose.NETWORK_INIT)
-        names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
-        actor = (obs_dim, *config.actor_hidden, act_dim)
-        critic = (obs_dim + act_dim, *config.critic_hidden, 1)
-        self.actor = TrainState(("actor",), actor, source, device)
-        self.critics = TrainState(names, critic, source, device)
+        groups = networks(config, Sizes(obs_dim, act_dim))
+        self.actor, self.critics = (
+            TrainState(role, groups[role], source, device) for role in (ACTOR, CRITIC)
+        )
         # With the networks on a GPU, acting uses a copy of the actor on the CPU.
         self._acting = self.actor.online
         if self._acting.flat.is_cuda:
@@ -52,9 +54,12 @@ class TD3:
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._metrics = UpdateMetrics(("actor", *names), device)
+        self._metrics = UpdateMetrics(
+            [name for group in groups.values() for name in group.names], device
+        )
         self._graphs = Graphs(self._improve) if live.is_cuda else None
         self._fused: FusedUpdate | None = None
+        self._batches = DeviceBatches(device)
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -79,7 +84,7 @@ class TD3:
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the actor as a NumPy policy; it shares the weights and follows every update."""
         layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
-        return Policy(layers, self._config.actor_activation, normaliser)
+        return Policy(layers, self.actor.group.activation, normaliser)
 
     # The algorithm ------------------------------------------------------------------------------
 
@@ -96,35 +101,19 @@ class TD3:
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
 
-    def update_from(
-        self,
-        buffer: ReplayBuffer,
-        index: NDArray[np.int64],
-        normaliser: Normaliser | None = None,
-        stride: int = 1,
-    ) -> None:
-        """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
+    def update_from(self, draws: Draws) -> None:
+        """Do the updates of ``draws``.
 
         In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding. With ``n_step`` above 1, the next step of an episode is ``stride`` rows later.
+        rounding.
         """
-        ring = buffer.rows
-        if self.tunables.n_step > 1:
-            steps, gamma = self.tunables.n_step, self.tunables.gamma
-            ring = buffer.n_step_rows(index.ravel(), steps, gamma, stride)
-            index = np.arange(index.size).reshape(index.shape)
         if self._fused is None:
-            for rows in index:
-                batch = buffer.columns(ring[rows])
-                if normaliser is not None:
-                    obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
-                    batch = batch._replace(obs=obs, next_obs=next_obs)
+            for batch in self._batches(draws):
                 self.update(batch)
             return
-        settings = self.tunables, self._lr_share, self.updates
-        moved = self._fused(ring, index, normaliser, *settings)
-        self.updates += len(index)
-        self._metrics.count(len(index), moved)
+        moved = self._fused(draws, self.tunables, self._lr_share, self.updates)
+        self.updates += len(draws)
+        self._metrics.count(len(draws), moved)
 
     def use_fused(self) -> "FusedUpdate":
         """Let :meth:`update_from` take the compiled update, and return it."""

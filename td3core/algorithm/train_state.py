@@ -1,7 +1,6 @@
 """A network and all that training it needs, each part one flat vector."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,25 @@ from td3core.algorithm import memory
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.algorithm.mlp import MLPParameters
 from td3core.arrays import Arrays, Floats
+from td3core.config.networks import Group, optimizer_of
 
 
 class TrainState:
-    """Online weights, target weights, gradient, and the moments of Adam.
-
-    ``names`` are those of the members in a checkpoint: ``actor``, or ``critic1`` and ``critic2``.
-    """
+    """Of one group of networks: weights, targets, gradient, and the moments of Adam."""
 
     def __init__(
         self,
-        names: Sequence[str],
-        widths: Sequence[int],
+        role: str,
+        group: Group,
         source: np.random.Generator,
         device: torch.device,
     ) -> None:
-        self.names = tuple(names)
-        length = len(names) * sum((n + 1) * m for n, m in pairwise(widths))
+        """``role``: the group's key among the networks of an algorithm."""
+        self.group, self._optimizer = group, optimizer_of(role)
+        members = len(group.names)
         self.online, self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
-            MLPParameters(len(names), widths, flat) for flat in memory.vectors(5, length, device)
+            MLPParameters(members, group.widths, flat)
+            for flat in memory.vectors(5, members * group.parameters, device)
         )
         self.online.draw(source)
         self.target.flat.copy_(self.online.flat)
@@ -90,14 +89,13 @@ class TrainState:
             part.copy_(torch.from_numpy(arrays[name]).view_as(part))
 
     def _networks(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.online.named(*self.names)
-        yield from self.target.named(*(f"{name}_target" for name in self.names))
+        yield from self.online.named(*self.group.names)
+        yield from self.target.named(*self.group.targets)
 
     def _all(self) -> Iterator[tuple[str, Tensor]]:
         yield from self._networks()
-        optimizer = f"{self.names[0].rstrip('1')}_adam"
-        yield f"{optimizer}.step", self._step
+        yield f"{self._optimizer}.step", self._step
         for moment in ("exp_avg", "exp_avg_sq"):
             weights: MLPParameters = getattr(self, f"_{moment}")
-            for name, part in weights.named(*self.names):
-                yield f"{optimizer}.{name}.{moment}", part
+            for name, part in weights.named(*self.group.names):
+                yield f"{self._optimizer}.{name}.{moment}", part

@@ -6,7 +6,7 @@ from torch import Tensor
 from td3core.algorithm.mlp import MLPPass
 from td3core.algorithm.train_state import TrainState
 from td3core.arrays import Floats
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig
 
 

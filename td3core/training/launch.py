@@ -303,7 +303,7 @@ def _prepare(
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
-    require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
+    require_memory(config, plan.tunables, info.sizes)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     # Before the limit below, which holds for the libraries that are loaded.

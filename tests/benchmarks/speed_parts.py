@@ -67,6 +67,7 @@ def our_agent(
     from td3core.algorithm.fused import kernel_cache
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.buffer.sampler import Sampler
     from td3core.config import make_settings
 
     torch.set_num_threads(values.get("threads", 1))
@@ -79,9 +80,11 @@ def our_agent(
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
     more(memory, fill, source)
+    sampler = Sampler(memory, source)
 
     def work() -> None:
-        agent.update_from(memory, memory.draw(source, (1, tunables.batch_size)))
+        for draws in sampler.draw(1, tunables):
+            agent.update_from(draws)
         if agent.updates % 50 == 0:
             agent.take_metrics()
 

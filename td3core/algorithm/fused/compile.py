@@ -23,6 +23,7 @@ def compile_update() -> bytes:
     from td3core.algorithm.fused import machine_code
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.buffer.sampler import Sampler
     from td3core.config import make_settings
 
     compiled = machine_code.collect()
@@ -31,10 +32,11 @@ def compile_update() -> bytes:
     buffer = ReplayBuffer(4, 2, 1)
     obs = np.zeros(2, np.float32)
     buffer.add(obs, np.zeros(1, np.float32), 0.0, obs, True)
+    sampler = Sampler(buffer, np.random.default_rng(0))
     update = agent.use_fused()
     for threaded in (False, True):
         update.choice.parallel = threaded
-        agent.update_from(buffer, np.zeros((2, 3), np.int64))
+        agent.update_from(sampler.take(np.zeros((2, 3), np.int64), agent.tunables))
     return machine_code.to_bytes(compiled)
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -105,7 +105,7 @@ def gradients(agent: Any) -> dict[str, Any]:
     return {
         name: part.numpy()
         for learner in (agent.actor, agent.critics)
-        for name, part in learner.gradient.named(*learner.names)
+        for name, part in learner.gradient.named(*learner.group.names)
     }
 
 

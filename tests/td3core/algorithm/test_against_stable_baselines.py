@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from torch import nn
 
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 from tests.td3core.algorithm.autograd_td3 import gradients
 from tests.td3core.helpers import FusedTD3, new_agent

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import Tunables
 from td3core.protocol.metrics import METRICS
 from tests.td3core.helpers import FusedTD3, batch, differing, layers, make_agent, networks, same

@@ -8,7 +8,7 @@ import pytest
 
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
-from tests.td3core.helpers import same, tiny
+from tests.td3core.helpers import learn, same, tiny
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -39,7 +39,7 @@ def test_two_threads_give_the_same_numbers(activation: str) -> None:
     for threaded in (False, True):
         agent, choice = agent_and_choice(critic_activation=activation)
         choice.parallel = threaded
-        agent.update_from(filled(), draws(12))
+        learn(agent, filled(), draws(12))
         states.append(agent.state())
     assert same(*states)
 
@@ -48,7 +48,7 @@ def test_a_number_that_is_none_is_not_lost_between_the_threads() -> None:
     agent, choice = agent_and_choice()
     choice.parallel, buffer = True, filled()
     buffer.rows[:, 0] = np.nan
-    agent.update_from(buffer, draws(2))
+    learn(agent, buffer, draws(2))
     assert agent.diverged_network() is not None
 
 
@@ -117,7 +117,7 @@ def test_a_second_run_in_the_process_does_not_enter_the_pool() -> None:
         choice.parallel = True
         agents.append(agent)
     buffer, index = filled(), draws(300)
-    threads = [threading.Thread(target=agent.update_from, args=(buffer, index)) for agent in agents]
+    threads = [threading.Thread(target=learn, args=(agent, buffer, index)) for agent in agents]
     for thread in threads:
         thread.start()
     for thread in threads:
