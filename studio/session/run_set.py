@@ -17,8 +17,7 @@ from td3core.analysis.results import Metric, RunResults, XAxis, read_results, tr
 from td3core.errors import Message, RequestError
 from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.runs.metadata import NOTES
-from td3core.runs.naming import with_env
+from td3core.runs.metadata import ENDING, NOTES
 from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]
@@ -33,12 +32,12 @@ CHOICES = {
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
 """Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
-_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES)
+_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES, ENDING)
 
 Stamp = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparedRun:
     """One run as far as a comparison shows it."""
 
@@ -47,6 +46,8 @@ class ComparedRun:
     """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
+    problem: str = ""
+    """Why it is shown as it once was, if it is."""
 
     @property
     def path(self) -> Path:
@@ -124,64 +125,58 @@ class Shown:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
+def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunSet:
     """Read settings, evaluations and episodes of runs: what the table and the first plot need.
+
+    Runs that were ``found`` before are read again only if their files have changed, with all that
+    was read of them; one that was deleted since stays as it was.
+
+    Returns:
+        The runs of these paths; ``found`` itself if nothing is new.
 
     Raises:
         RequestError: none of them can be read.
     """
+    known = {run.path: run for run in found.runs}
     runs, problems = [], []
     for path in paths[:MOST_RUNS]:
         if stopped():
-            break
+            return found
+        before, stamp = known.get(path), _stamp(path)
+        if before is not None and before.stamp == stamp:
+            runs.append(before)
+            continue
         try:
-            stamp = _stamp(path)
             results = read_results(path, stopped)
-            runs.append(ComparedRun(results=results, stamp=stamp))
+            again = before is not None and before.training is not None
+            training = _training(path, stopped) if again else None
+            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
         except (RequestError, OSError) as problem:
-            problems.append(str(problem))
+            if before is None:
+                problems.append(str(problem))
+                continue
+            title = before.results.title
+            gone = Message("{run} can no longer be read; shown as it was.", run=title)
+            runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
         template = "{count} runs were chosen; the first {most} are compared."
         problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
     if not runs and problems:
         raise RequestError(Message("{problem}", problem=problems[-1]))
-    return RunSet(runs=tuple(runs), problems=tuple(problems))
+    problems += [run.problem for run in runs if run.problem]
+    fresh = RunSet(runs=tuple(runs), problems=tuple(problems))
+    return found if fresh == found else fresh
 
 
 def read_training(found: RunSet, stopped: Stopped) -> RunSet:
-    """Add the training statistics of every run that has none yet."""
+    """Add the training statistics of every run that has none yet; ``found`` if none lacks them."""
+    if all(run.training is not None for run in found.runs):
+        return found
     runs = []
     for run in found.runs:
         missing = run.training is None and not stopped()
         runs.append(replace(run, training=_training(run.path, stopped)) if missing else run)
     return replace(found, runs=tuple(runs))
-
-
-def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
-    """Read the runs whose tables have changed; None if nothing has.
-
-    A run that was deleted or cannot be read any more stays as it was last read.
-    """
-    runs, problems, changed = [], list(found.problems), False
-    for run in found.runs:
-        stamp = _stamp(run.path)
-        if stopped() or stamp == run.stamp:
-            runs.append(run)
-            continue
-        changed = True
-        try:
-            runs.append(
-                ComparedRun(
-                    results=read_results(run.path, stopped),
-                    training=_training(run.path, stopped),
-                    stamp=stamp,
-                )
-            )
-        except (RequestError, OSError):
-            title = run.results.title
-            problems.append(Message("{run} can no longer be read; shown as it was.", run=title))
-            runs.append(replace(run, stamp=stamp))
-    return replace(found, runs=tuple(runs), problems=tuple(problems)) if changed else None
 
 
 def _training(path: Path, stopped: Stopped) -> Numbers:
@@ -235,7 +230,7 @@ def _lines(
     plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
 ) -> tuple[Line, ...]:
     lines = []
-    several = len({each.group.env for each in comparison.groups}) > 1
+    several = len(comparison.groups) > 1
     for place, each in enumerate(comparison.groups):
         members = [runs[run.path] for run in each.group.runs]
         curves = {
@@ -250,7 +245,8 @@ def _lines(
         for run in members:
             if run.path in view.single and run.path in known and len(members) > 1:
                 alone = _alone(*known[run.path])
-                label = with_env(each.group.env if several else "", run.results.title)
+                member = each.group.member_name(run.results)
+                label = f"{each.name} · {member}" if several else member
                 lines.append(Line(label=label, place=place, curve=alone, faint=True))
     return tuple(lines)
 

@@ -13,6 +13,7 @@ from td3core.config import RunConfig, Tunables, to_dict
 from td3core.protocol.events import Evaluated, Progress, Started
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
 
@@ -50,6 +51,8 @@ class RunResults:
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
     """The same of training episodes, shape (m, 3)."""
+    live: bool = False
+    """True if it was training when it was read."""
     clock: Doubles
     """Steps and the seconds since the start at which they were reached, rising, shape (k, 2)."""
 
@@ -159,6 +162,7 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         history=_history(run),
         evaluations=_table(evaluations),
         episodes=_table(episodes),
+        live=reader.state is RunStatus.RUNNING,
         clock=_clock([*clock, *(row[::2] for row in (*evaluations, *episodes))]),
     )
 

@@ -147,7 +147,8 @@ class CompareBar(QFrame):
         if shown.view.grouped:
             parts = f" in {len(groups)} group{'' if len(groups) == 1 else 's'}"
         reading = "  ·  reading…" if session.busy else ""
-        self._heading.setText(f"Comparing {runs}{parts}{reading}")
+        what = f"Group {session.group}  ·  {runs}" if session.group else f"Comparing {runs}{parts}"
+        self._heading.setText(f"{what}{reading}")
         self._notes.setText("  ".join(shown.notes))
         self._notes.setToolTip("<br>".join(shown.notes))
         self._notes.setVisible(bool(shown.notes))
