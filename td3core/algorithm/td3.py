@@ -20,7 +20,9 @@ from td3core.arrays import Arrays, Floats
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
+from td3core.config.algorithms import networks
+from td3core.config.networks import ACTOR, CRITIC, Sizes
+from td3core.config.run_config import COMPILED
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
@@ -58,7 +60,8 @@ class TD3:
             [name for group in groups.values() for name in group.names], device
         )
         self._graphs = Graphs(self._improve) if live.is_cuda else None
-        self._fused: FusedUpdate | None = None
+        self.fused = self._compiled_update() if config.engine == COMPILED else None
+        """The compiled update, if that is the engine of the run."""
         self._batches = DeviceBatches(device)
         self.apply(tunables)
 
@@ -102,26 +105,21 @@ class TD3:
             self._acting.flat.copy_(self.actor.online.flat)
 
     def update_from(self, draws: Draws) -> None:
-        """Do the updates of ``draws``.
-
-        In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding.
-        """
-        if self._fused is None:
+        """Do the updates of ``draws``; the compiled update does all of them in one call."""
+        if self.fused is None:
             for batch in self._batches(draws):
                 self.update(batch)
             return
-        moved = self._fused(draws, self.tunables, self._lr_share, self.updates)
+        moved = self.fused(draws, self.tunables, self._lr_share, self.updates)
         self.updates += len(draws)
         self._metrics.count(len(draws), moved)
 
-    def use_fused(self) -> "FusedUpdate":
-        """Let :meth:`update_from` take the compiled update, and return it."""
+    def _compiled_update(self) -> "FusedUpdate":
+        # Numba takes half a second to load.
         from td3core.algorithm.fused.update import FusedUpdate
 
         sums = self._metrics.sums.numpy()
-        self._fused = FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
-        return self._fused
+        return FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
 
     def _improve(self, moves_actor: bool) -> None:
         self._update_critics(self._target_value())

@@ -72,11 +72,10 @@ def our_agent(
 
     torch.set_num_threads(values.get("threads", 1))
     matmul.choose()
-    config, tunables = make_settings({"env": "none", **TASK, **values})
+    engine = "compiled" if compiled else "torch"
+    config, tunables = make_settings({"env": "none", "engine": engine, **TASK, **values})
+    kernel_cache.provide()
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
-    if compiled:
-        kernel_cache.provide()
-        agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
     more(memory, fill, source)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from td3core.algorithm import engine, fingerprint
+from td3core.config.networks import Sizes
 from td3core.envs.info import EnvInfo
 from td3core.system import numerics, processor
 from tests.td3core.helpers import make_header, tiny
@@ -72,7 +73,7 @@ def test_a_resumed_run_repeats_the_probe_of_its_record() -> None:
 def test_very_wide_networks_are_probed_with_narrower_ones() -> None:
     config, _ = tiny(critic_hidden=(4096, 8), engine="torch")
     narrower = replace(config, critic_hidden=(2048, 8))
-    found = {fingerprint.probe(each, 3, 2, 4, "MKL") for each in (config, narrower)}
+    found = {fingerprint.probe(each, Sizes(3, 2), 4, "MKL") for each in (config, narrower)}
     assert len(found) == 1
 
 
