@@ -1,16 +1,20 @@
-"""The networks of an agent, declared once: how many, their names, widths and activations.
+"""What networks are made of: names, widths, activations.
 
-Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates all read
-:func:`networks`.
+Which ones an algorithm has is declared once, in its entry in :mod:`~td3core.config.algorithms`.
+Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates read it.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from td3core.config.run_config import RunConfig
+if TYPE_CHECKING:
+    from td3core.config.run_config import RunConfig
 
 ACTOR, CRITIC = "actor", "critic"
-"""The groups of :func:`networks` that choose actions, and that value them."""
+"""Roles of a group of networks: to choose actions, and to value them."""
+
+TARGET = "_target"
+"""Ends the name of a target."""
 
 
 class Sizes(NamedTuple):
@@ -38,7 +42,7 @@ class Group(NamedTuple):
     @property
     def targets(self) -> tuple[str, ...]:
         """First parts of the names of the targets' tensors."""
-        return tuple(f"{name}_target" for name in self.names)
+        return tuple(f"{name}{TARGET}" for name in self.names)
 
     def layers(self, name: str) -> list[tuple[str, str]]:
         """Return the names of weight and bias of each layer of a network."""
@@ -53,8 +57,8 @@ class Group(NamedTuple):
         return found
 
 
-def networks(config: RunConfig, sizes: Sizes) -> dict[str, Group]:
-    """Return the networks that these settings call for, in the order in which they are drawn."""
+def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, Group]:
+    """Return an actor and one or two critics."""
     obs, act = sizes
     critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
     return {
@@ -63,6 +67,6 @@ def networks(config: RunConfig, sizes: Sizes) -> dict[str, Group]:
     }
 
 
-def optimizer_of(group: str) -> str:
+def optimizer_of(role: str) -> str:
     """Return the first part of the names of an optimiser's tensors."""
-    return f"{group}_adam"
+    return f"{role}_adam"

@@ -10,7 +10,7 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
-from td3core.config.algorithm import TD3, algorithm_of
+from td3core.config.algorithms import ALGORITHMS, TD3, title_of
 from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -46,7 +46,7 @@ class RunSummary:
     name: str
     """The name the user gave it; empty without one."""
     note: str
-    algorithm: str = TD3
+    algorithm: str = ALGORITHMS[TD3].title
     """``TD3`` or ``DDPG``, by the settings it was started with."""
     group: str = ""
     """The group of runs it was started with; empty without one."""
@@ -183,7 +183,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         parent=run.parent,
         name=label.name,
         note=label.note,
-        algorithm=algorithm_of(run.config, run.first_tunables),
+        algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
         changed=changed_settings(run, usual),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
@@ -84,7 +84,12 @@ class Collector:
     """Collects transitions of all environments, in slot order."""
 
     def __init__(
-        self, config: RunConfig, info: EnvInfo, envs: VectorEnv, buffer: ReplayBuffer, agent: TD3
+        self,
+        config: RunConfig,
+        info: EnvInfo,
+        envs: VectorEnv,
+        buffer: ReplayBuffer,
+        agent: Algorithm,
     ) -> None:
         self._config, self._envs, self._buffer, self._agent = config, envs, buffer, agent
         self.normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, Counters, Header
@@ -27,7 +27,7 @@ class RunState:
         self,
         config: RunConfig,
         info: EnvInfo,
-        agent: TD3,
+        agent: Algorithm,
         collector: Collector,
         sampler: Sampler,
         buffer: ReplayBuffer,

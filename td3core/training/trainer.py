@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint
@@ -67,7 +67,7 @@ class Trainer:
     def __init__(
         self,
         directory: RunDirectory,
-        agent: TD3,
+        agent: Algorithm,
         control: Control,
         listeners: Listeners,
         info: EnvInfo,

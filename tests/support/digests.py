@@ -85,8 +85,7 @@ def digest(parts: Iterable[Any]) -> str:
 
 def updates(values: dict[str, Any]) -> str:
     """Digest all tensors of an agent after some updates, and its actions."""
-    agent = TD3(*make_settings({"env": "any", **values}), OBS, ACT)
-    agent.use_fused()
+    agent = TD3(*make_settings({"env": "any", "engine": "compiled", **values}), OBS, ACT)
     source, buffer = np.random.default_rng(1), ReplayBuffer(ROWS, OBS, ACT)
     buffer.stored = ROWS
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)

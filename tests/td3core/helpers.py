@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,9 +144,8 @@ def sample(buffer: ReplayBuffer, source: np.random.Generator, count: int) -> Bat
 class FusedTD3(TD3):
     """An agent whose updates are the compiled ones, though handed a batch like torch's."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.use_fused()
+    def __init__(self, config: RunConfig, *args: Any, **kwargs: Any) -> None:
+        super().__init__(replace(config, engine="compiled"), *args, **kwargs)
 
     def update(self, batch: Any) -> None:
         size, obs_dim = batch.obs.shape
@@ -191,7 +190,7 @@ def layers(agent: TD3, name: str) -> list[tuple[Any, Any]]:
     learner = agent.actor if base == "actor" else agent.critics
     weights = learner.target if is_target else learner.online
     member = learner.group.names.index(base)
-    return [(weight[member], bias[member, 0]) for weight, bias in weights.layers]
+    return [(weight.detach(), bias.detach()) for weight, bias in weights.networks[member].layers]
 
 
 def make_header(path: Path, **values: Any) -> checkpoint.Header:

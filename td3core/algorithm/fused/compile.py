@@ -25,17 +25,19 @@ def compile_update() -> bytes:
     from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.buffer.sampler import Sampler
     from td3core.config import make_settings
+    from td3core.config.run_config import COMPILED
 
     compiled = machine_code.collect()
-    values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}
+    layers = {"actor_hidden": (4,), "critic_hidden": (4,)}
+    values = {"env": "any", "threads": 1, "engine": COMPILED, **layers}
     agent = TD3(*make_settings(values), obs_dim=2, act_dim=1)
     buffer = ReplayBuffer(4, 2, 1)
     obs = np.zeros(2, np.float32)
     buffer.add(obs, np.zeros(1, np.float32), 0.0, obs, True)
     sampler = Sampler(buffer, np.random.default_rng(0))
-    update = agent.use_fused()
+    assert agent.fused is not None
     for threaded in (False, True):
-        update.choice.parallel = threaded
+        agent.fused.choice.parallel = threaded
         agent.update_from(sampler.take(np.zeros((2, 3), np.int64), agent.tunables))
     return machine_code.to_bytes(compiled)
 

@@ -34,10 +34,9 @@ def draws(updates: int, batch: int = 32, seed: int = 1) -> Any:
 
 
 def make(*, compiled: bool = True, **values: Any) -> TD3:
-    agent = TD3(*tiny(**{"actor_hidden": (32, 24), "critic_hidden": (32, 24)} | values), OBS, ACT)
-    if compiled:
-        agent.use_fused()
-    return agent
+    layers = {"actor_hidden": (32, 24), "critic_hidden": (32, 24)}
+    engine = "compiled" if compiled else "torch"
+    return TD3(*tiny(**layers | {"engine": engine} | values), OBS, ACT)
 
 
 def weights(agent: TD3) -> np.ndarray[Any, Any]:

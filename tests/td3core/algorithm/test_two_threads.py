@@ -25,8 +25,9 @@ def filled() -> ReplayBuffer:
 
 def agent_and_choice(**values: Any) -> tuple[TD3, Any]:
     layers = {"actor_hidden": (24, 16), "critic_hidden": (32, 24)}
-    agent = TD3(*tiny(**{**layers, "threads": 2} | values), OBS, ACT)
-    return agent, agent.use_fused().choice
+    agent = TD3(*tiny(**{**layers, "threads": 2, "engine": "compiled"} | values), OBS, ACT)
+    assert agent.fused is not None
+    return agent, agent.fused.choice
 
 
 def draws(updates: int) -> Any:

@@ -120,10 +120,8 @@ def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_sa
 def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool) -> None:
     states = []
     for marked in (False, True):
-        agent = TD3(*tiny(), 2, 1)
-        if compiled:
-            kernel_cache.provide()
-            agent.use_fused()
+        kernel_cache.provide()
+        agent = TD3(*tiny(engine="compiled" if compiled else "torch"), 2, 1)
         buffer = Episodes([[(3, False), (4, True), (5, False)]]).buffer
         if not marked:
             buffer.rows[:, -1] = np.abs(buffer.rows[:, -1])
@@ -163,10 +161,9 @@ def test_an_agent_learns_from_the_same_rows_with_torch_and_compiled(
 ) -> None:
     states = []
     for compiled in (False, True):
-        agent = TD3(*tiny(n_step=3, gamma=GAMMA, **values), 2, 1)
-        if compiled:
-            kernel_cache.provide()
-            agent.use_fused()
+        kernel_cache.provide()
+        engine = "compiled" if compiled else "torch"
+        agent = TD3(*tiny(n_step=3, gamma=GAMMA, engine=engine, **values), 2, 1)
         made = Episodes([[(6, True), (9, False)], [(4, False), (11, True)]])
         index = np.random.default_rng(0).integers(0, made.buffer.stored, (4, 8))
         learn(agent, made.buffer, index, None, 2)
