@@ -27,6 +27,7 @@ from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
+from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
 from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
@@ -133,7 +134,9 @@ class MainWindow(QMainWindow):
         self._centre = QStackedWidget()
         self._centre.addWidget(self.plots)
         self._centre.addWidget(self.comparison)
-        layout.addWidget(self._centre, 1)
+        area = FormArea(self._centre)
+        area.setObjectName("centre_area")
+        layout.addWidget(area, 1)
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
