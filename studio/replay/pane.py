@@ -15,8 +15,7 @@ from studio.replay.follower import NEWEST, Follower
 from studio.replay.frame_view import FrameView
 from studio.replay.options.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
-from studio.replay.renderer.protocol import Loaded
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.camera_menu import CameraMenu
@@ -186,7 +185,7 @@ class ReplayPane(QWidget):
 
     def _connect(self) -> None:
         player, controls = self._player, self.controls
-        player.frame_ready.connect(self._show_picture)
+        player.frame_ready.connect(self._show_frame)
         player.loaded.connect(self._show_loaded)
         player.refused.connect(self.show_message)
         player.code_refused.connect(self._show_code_refused)
@@ -323,11 +322,11 @@ class ReplayPane(QWidget):
     # State of the player ------------------------------------------------------------------------
 
     @Slot(object)
-    def _show_picture(self, picture: Picture) -> None:
-        if not picture.image.isNull() and not picture.lanes:
-            self.view.show_image(picture.image)
-        self.caption.show_picture(picture)
-        self.controls.show_picture(picture)
+    def _show_frame(self, frame: Frame) -> None:
+        if len(frame.images) == 1:
+            self.view.show_image(frame.images[0])
+        self.caption.show_frame(frame)
+        self.controls.show_frame(frame)
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:

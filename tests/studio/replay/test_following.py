@@ -64,7 +64,7 @@ def test_a_run_that_trains_shows_its_newest_agent_at_once_and_each_later_one(
     pane.note_saved(second, 2000, None)
     assert agrees(pane, first, "step 1,000")
     qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
-    assert any(picture.moment.over for picture in pictures)
+    assert any(picture.step.over for picture in pictures)
     # A paused picture stays; Play starts with the newest agent.
     pane.player.pause()
     third = save(run, "step_000003000", 3000)
