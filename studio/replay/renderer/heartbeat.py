@@ -53,7 +53,7 @@ class Heartbeat:
     def __init__(self, signs: LifeSigns) -> None:
         self._signs, self._over = signs, threading.Event()
         self._watched = threading.current_thread()
-        self._progress: HangDetector | None = None
+        self._detector: HangDetector | None = None
         """Of the agent that is being loaded."""
         signs.beat.value = time.monotonic()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
@@ -62,19 +62,19 @@ class Heartbeat:
     def waiting(self, *, loading: bool) -> Iterator[None]:
         """Note that the environment is asked for something, until it has answered."""
         self._signs.loading.value, self._signs.idle_s.value = int(loading), 0.0
-        self._progress = HangDetector(self._watched) if loading else None
+        self._detector = HangDetector(self._watched) if loading else None
         self._signs.waiting_since.value = time.monotonic()
         try:
             yield
         finally:
-            self._signs.waiting_since.value, self._progress = 0.0, None
+            self._signs.waiting_since.value, self._detector = 0.0, None
 
     def stop(self) -> None:
         """End the thread."""
         self._over.set()
 
     def _beat(self) -> None:
-        while not self._over.wait(_LOOK_S if self._progress else BEAT_S):
+        while not self._over.wait(_LOOK_S if self._detector else BEAT_S):
             self._signs.beat.value = time.monotonic()
-            if progress := self._progress:
-                self._signs.idle_s.value = progress.idle_s()
+            if detector := self._detector:
+                self._signs.idle_s.value = detector.idle_s()

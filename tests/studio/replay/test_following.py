@@ -94,6 +94,22 @@ def test_ticking_follow_latest_shows_the_newest_agent_at_once_and_choosing_anoth
     assert pane.controls.follows_latest
 
 
+def test_who_follows_late_sees_the_newest_agent_at_once_and_each_later_one_after_the_episode(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    pane.set_current_run(run)
+    first = save(run, "step_000001000", 1000)
+    pane.note_saved(first, 1000, None)
+    click(qtbot, pane)
+    qtbot.waitUntil(lambda: agrees(pane, first, "newest, step 1,000"), timeout=WAIT_MS)
+    pane.player.play()
+    second = save(run, "step_000002000", 2000)
+    pane.note_saved(second, 2000, None)
+    assert pane.player.path == first
+    pane.controls.speed_combo.setCurrentIndex(pane.controls.speed_combo.findText("8×"))
+    qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
+
+
 def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loaded_anew(
     qtbot: QtBot, pane: ReplayPane, run: Path
 ) -> None:
