@@ -6,12 +6,11 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
-from studio.instruments.episode import SATURATED, Doubles, EpisodeNumbers, in_bounds
 from studio.instruments.instrument import Instrument
-from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Floats
+from td3core.playing.numbers import SATURATED, AgentSpec, Doubles, EpisodeNumbers, in_bounds
 
 _MOST_ROW_PX, _LEAST_ROW_PX = 24.0, 2.0
 _LEAST_TEXT_PX = 12.0
@@ -42,9 +41,9 @@ class ActionInstrument(Instrument):
         """Use the colours of a theme."""
         self.bars.set_theme(theme)
 
-    def show_agent(self, facts: AgentFacts) -> None:
+    def show_agent(self, spec: AgentSpec) -> None:
         """Use the bounds of another environment."""
-        self.bars.show_bounds(facts)
+        self.bars.show_bounds(spec)
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show the action of a step."""
@@ -65,7 +64,7 @@ class ActionBars(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._theme: Theme | None = None
-        self._facts: AgentFacts | None = None
+        self._spec: AgentSpec | None = None
         self._action: Floats | None = None
         self._values: Doubles = np.empty(0)
         font = self.font()
@@ -95,18 +94,18 @@ class ActionBars(QWidget):
         self._theme = theme
         self.update()
 
-    def show_bounds(self, facts: AgentFacts) -> None:
+    def show_bounds(self, spec: AgentSpec) -> None:
         """Use the bounds of another environment."""
-        self._facts = facts
+        self._spec = spec
         self.show_action(None)
 
     def show_action(self, action: Floats | None) -> None:
         """Show an action (act_dim,) in [-1, 1], or none."""
-        known = action is not None and self._facts is not None
+        known = action is not None and self._spec is not None
         self._action = action if known else None
         self._values = np.empty(0)
-        if action is not None and self._facts is not None:
-            self._values = in_bounds(action, self._facts)
+        if action is not None and self._spec is not None:
+            self._values = in_bounds(action, self._spec)
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
@@ -144,7 +143,7 @@ class ActionBars(QWidget):
     def _write(
         self, painter: QPainter, theme: Theme, area: QRectF, track: QRectF, number: int
     ) -> None:
-        assert self._facts is not None
+        assert self._spec is not None
         assert self._action is not None
         middle = Qt.AlignmentFlag.AlignVCenter
         right, left = Qt.AlignmentFlag.AlignRight | middle, Qt.AlignmentFlag.AlignLeft | middle
@@ -153,7 +152,7 @@ class ActionBars(QWidget):
         painter.drawText(value.adjusted(0, 0, -5, 0), right, format_tick(self._values[number]))
         if self.width() >= _LEAST_WIDTH_PX:
             painter.setPen(QColor(theme.muted))
-            low, high = self._facts.action_low[number], self._facts.action_high[number]
+            low, high = self._spec.action_low[number], self._spec.action_high[number]
             between = area.adjusted(_NUMBER_PX, 0, track.left() - area.right() - 3, 0)
             painter.drawText(between, right, format_tick(low))
             painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))

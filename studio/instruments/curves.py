@@ -5,10 +5,9 @@ from PySide6.QtCore import Qt
 
 from studio.formatting import format_number, format_return, format_value
 from studio.instruments.chart import Content, Lane, Line
-from studio.instruments.episode import EpisodeNumbers
 from studio.instruments.instrument import ChartInstrument
-from studio.replay.renderer.protocol import AgentFacts
 from td3core.config import RunConfig, spec
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 
 _NO_FLOOR = spec(RunConfig, "reward_floor").low
 NO_CRITIC = "This file has only the actor, no critic."
@@ -34,7 +33,7 @@ class RewardInstrument(ChartInstrument):
         self.show_content(
             Content(
                 x=_steps(numbers),
-                subject=numbers.take,
+                subject=numbers.playback_id,
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(numbers.total, numbers.reward),
                 readings=(format_return(numbers.total[row]), format_number(numbers.reward[row])),
@@ -64,20 +63,20 @@ class ValueInstrument(ChartInstrument):
         ),
     )
 
-    def show_agent(self, facts: AgentFacts) -> None:
+    def show_agent(self, spec: AgentSpec) -> None:
         """Note the discount, or that there is no critic."""
-        shaped = facts.reward_scale != 1.0 or facts.reward_floor > _NO_FLOOR
-        text = f"γ {format_value(facts.gamma)}" + (" · shaped rewards" if shaped else "")
-        self.note.setText(text if facts.critics else NO_CRITIC)
+        shaped = spec.reward_scale != 1.0 or spec.reward_floor > _NO_FLOOR
+        text = f"γ {format_value(spec.gamma)}" + (" · shaped rewards" if shaped else "")
+        self.note.setText(text if spec.critics else NO_CRITIC)
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show the episode, with the values at a step."""
         row, obtained = step - numbers.first, numbers.discounted
-        expected = numbers.min_q if numbers.facts.critics else None
+        expected = numbers.min_q if numbers.spec.critics else None
         self.show_content(
             Content(
                 x=_steps(numbers),
-                subject=numbers.take,
+                subject=numbers.playback_id,
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(expected, obtained),
                 readings=(

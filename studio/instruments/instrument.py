@@ -4,11 +4,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.instruments.chart import Chart, Content, Lane
-from studio.instruments.episode import EpisodeNumbers
-from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 
 
 class Instrument(QWidget):
@@ -45,7 +44,7 @@ class Instrument(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
 
-    def show_agent(self, facts: AgentFacts) -> None:
+    def show_agent(self, spec: AgentSpec) -> None:
         """Prepare for another agent."""
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:

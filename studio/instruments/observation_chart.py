@@ -6,13 +6,12 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, qRgb
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.instruments.chart import polygon
-from studio.instruments.episode import EpisodeNumbers
 from studio.instruments.instrument import Instrument
 from studio.instruments.picture_cache import PictureCache
-from studio.replay.renderer.protocol import AgentFacts
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Floats
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 
 _LEAST_ROW_PX = 9.0
 """Lower rows hold no line that can be read."""
@@ -43,10 +42,10 @@ class ObservationInstrument(Instrument):
         """Use the colours of a theme."""
         self.chart.set_theme(theme)
 
-    def show_agent(self, facts: AgentFacts) -> None:
+    def show_agent(self, spec: AgentSpec) -> None:
         """Forget the values of another agent."""
-        self.chart.forget(facts.obs_dim)
-        self.note.setText(f"{facts.obs_dim} dimensions")
+        self.chart.forget(spec.obs_dim)
+        self.note.setText(f"{spec.obs_dim} dimensions")
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show the episode, with a cursor at a step."""
@@ -100,14 +99,14 @@ class ObservationChart(QWidget):
 
     def show_numbers(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show an episode, with a cursor at a step."""
-        take, last = self._scaled_rows
+        playback_id, last = self._scaled_rows
         # Only the new rows can extend the limits.
-        known = max(0, last - numbers.first + 1) if take == numbers.take else 0
+        known = max(0, last - numbers.first + 1) if playback_id == numbers.playback_id else 0
         new = numbers.obs[known:]
         if len(new):
             np.minimum(self._low, new.min(axis=0), out=self._low)
             np.maximum(self._high, new.max(axis=0), out=self._high)
-        self._scaled_rows = numbers.take, numbers.last
+        self._scaled_rows = numbers.playback_id, numbers.last
         self._numbers = numbers
         self._cursor = (step - numbers.first) / max(numbers.count - 1, 1)
         self.update()
@@ -132,7 +131,7 @@ class ObservationChart(QWidget):
         painter = QPainter(self)
         numbers, version = self._numbers, None
         if numbers is not None:
-            version = numbers.take, numbers.first, numbers.count
+            version = numbers.playback_id, numbers.first, numbers.count
         painter.drawPixmap(0, 0, self._cache.picture(numbers is None, version, self._draw_rows))
         if numbers is not None and numbers.count:
             plot = self._plot()

@@ -8,16 +8,15 @@ from PySide6.QtWidgets import QBoxLayout, QCheckBox, QVBoxLayout, QWidget
 
 from studio.instruments.action_bars import ActionInstrument
 from studio.instruments.curves import RewardInstrument, ValueInstrument
-from studio.instruments.episode import EpisodeNumbers
 from studio.instruments.instrument import Instrument
 from studio.instruments.observation_chart import ObservationInstrument
 from studio.instruments.sweep import SweepInstrument
 from studio.replay.player import Player, PlayerState
-from studio.replay.renderer.protocol import AgentFacts, Loaded, Steps
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers, Steps
 
 _WAITING = "The numbers of an agent appear here when it plays."
 _UNKNOWN = "The numbers of this step are not known."
@@ -35,9 +34,9 @@ class InstrumentPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._settings = settings
         self._player: Player | None = None
-        self._facts: AgentFacts | None = None
+        self._spec: AgentSpec | None = None
         self._numbers: EpisodeNumbers | None = None
-        self._place: Picture | None = None
+        self._place: Frame | None = None
         self._measuring = False
         self.sweep = SweepInstrument()
         self.instruments: tuple[Instrument, ...] = (
@@ -88,7 +87,7 @@ class InstrumentPanel(QWidget):
         """Show the numbers of what this player shows."""
         self._player = player
         player.loaded.connect(self._on_loaded)
-        player.frame_ready.connect(self._on_picture)
+        player.frame_ready.connect(self._on_frame)
         player.steps_measured.connect(self._on_steps)
         player.swept.connect(self.sweep.show_swept)
         player.state_changed.connect(self._on_state)
@@ -96,8 +95,8 @@ class InstrumentPanel(QWidget):
         # The panel may be opened while an agent plays.
         if player.agent is not None:
             self._on_loaded(player.agent)
-        if player.picture is not None:
-            self._on_picture(player.picture)
+        if player.frame is not None:
+            self._on_frame(player.frame)
         self._measure_if_seen()
 
     def set_theme(self, theme: Theme) -> None:
@@ -114,43 +113,43 @@ class InstrumentPanel(QWidget):
 
     @Slot(object)
     def _on_loaded(self, loaded: Loaded) -> None:
-        self._facts, self._numbers, self._place = loaded.facts, None, None
+        self._spec, self._numbers, self._place = loaded.spec, None, None
         for instrument in self.instruments:
             instrument.clear()
-            instrument.show_agent(loaded.facts)
+            instrument.show_agent(loaded.spec)
 
     @Slot(object)
-    def _on_picture(self, picture: Picture) -> None:
-        self._place = picture
+    def _on_frame(self, frame: Frame) -> None:
+        self._place = frame
         if not self._measuring:
             return
-        numbers = self._numbers_of(picture.take)
-        if picture.data is not None and numbers is not None:
-            numbers.add_step(picture.data)
+        numbers = self._numbers_of(frame.playback_id)
+        if frame.data is not None and numbers is not None:
+            numbers.add_step(frame.data)
         self._show()
 
     @Slot(object)
     def _on_steps(self, steps: Steps) -> None:
-        numbers = self._numbers_of(steps.take)
+        numbers = self._numbers_of(steps.playback_id)
         if numbers is not None:
             numbers.add(steps)
             # Else its picture follows.
-            if self._place is not None and numbers.has(self._place.moment.step):
+            if self._place is not None and numbers.has(self._place.step.number):
                 self._show()
 
-    def _numbers_of(self, take: int) -> EpisodeNumbers | None:
+    def _numbers_of(self, playback_id: int) -> EpisodeNumbers | None:
         """Return the numbers of an episode, new ones if it has just begun."""
-        if self._facts is None:
+        if self._spec is None:
             return None
-        if self._numbers is None or self._numbers.take < take:
-            self._numbers = EpisodeNumbers(self._facts, take)
-        return self._numbers if self._numbers.take == take else None
+        if self._numbers is None or self._numbers.playback_id < playback_id:
+            self._numbers = EpisodeNumbers(self._spec, playback_id)
+        return self._numbers if self._numbers.playback_id == playback_id else None
 
     @Slot()
     def _on_state(self) -> None:
         assert self._player is not None
         if self._player.state in (PlayerState.EMPTY, PlayerState.CRASHED):
-            self._facts, self._numbers, self._place = None, None, None
+            self._spec, self._numbers, self._place = None, None, None
             for instrument in self.instruments:
                 instrument.clear()
             self.message.setText(_WAITING)
@@ -159,9 +158,9 @@ class InstrumentPanel(QWidget):
 
     def _show(self) -> None:
         numbers, place = self._numbers, self._place
-        if numbers is None or place is None or place.take != numbers.take:
+        if numbers is None or place is None or place.playback_id != numbers.playback_id:
             return
-        step = place.moment.step
+        step = place.step.number
         if place.complete:
             numbers.end(place.latest)
         known = numbers.has(step)

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QSpinBox
 from studio.formatting import format_number
 from studio.instruments.chart import Content, Lane, Line
 from studio.instruments.curves import NO_CRITIC
-from studio.instruments.episode import EpisodeNumbers
 from studio.instruments.instrument import ChartInstrument
-from studio.replay.renderer.protocol import AgentFacts, Sweep, Swept
+from studio.replay.renderer.protocol import Sweep, Swept
 from studio.widgets.controls import describe
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 
 _INTERVAL_MS = 200
 """Between two sweeps: five a second are enough to follow, and leave the renderer its time."""
@@ -52,19 +52,19 @@ class SweepInstrument(ChartInstrument):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self._on_timer)
-        self._facts: AgentFacts | None = None
+        self._spec: AgentSpec | None = None
         self._shown: tuple[EpisodeNumbers, int] | None = None
         self._ticket = 0
         self._asked: Sweep | None = None
         self._pending = False
 
-    def show_agent(self, facts: AgentFacts) -> None:
+    def show_agent(self, spec: AgentSpec) -> None:
         """Offer the dimensions of another agent."""
         self.clear()
-        self._facts = facts
-        self.dimension.setMaximum(len(facts.action_low))
-        self.dimension.setEnabled(facts.critics > 0)
-        self.note.setText("" if facts.critics else NO_CRITIC)
+        self._spec = spec
+        self.dimension.setMaximum(len(spec.action_low))
+        self.dimension.setEnabled(spec.critics > 0)
+        self.note.setText("" if spec.critics else NO_CRITIC)
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Ask for the sweep at a step, now or when the last one is long enough ago."""
@@ -82,7 +82,7 @@ class SweepInstrument(ChartInstrument):
         if self._timer.isActive():
             self._pending = True
             return
-        if self._shown is None or self._facts is None or not self._facts.critics:
+        if self._shown is None or self._spec is None or not self._spec.critics:
             return
         numbers, step = self._shown
         if not numbers.has(step):
@@ -107,10 +107,10 @@ class SweepInstrument(ChartInstrument):
     @Slot(object)
     def show_swept(self, swept: Swept) -> None:
         """Show the answer to the latest request."""
-        asked, facts = self._asked, self._facts
-        if asked is None or facts is None or swept.ticket != asked.ticket:
+        asked, spec = self._asked, self._spec
+        if asked is None or spec is None or swept.ticket != asked.ticket:
             return
-        low, high = facts.action_low[swept.dimension], facts.action_high[swept.dimension]
+        low, high = spec.action_low[swept.dimension], spec.action_high[swept.dimension]
         taken = float(asked.action[swept.dimension])
         # The action taken is one of the points.
         at = int(np.abs(swept.action - taken).argmin())

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidge
 from studio.formatting import format_count
 from studio.share.task_dialog import TaskDialog
 from studio.widgets.number_box import WholeNumberBox
-from td3core.evaluation.disturbance import Variant
-from td3core.evaluation.entrants import Entrant
 from td3core.exporters.film.files import partial_path
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.disturbance import Variant
 
 _LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 1000
@@ -101,7 +101,7 @@ class ComparisonFilmDialog(_FilmDialog):
 
     def __init__(
         self,
-        entrants: Sequence[Entrant],
+        compared: Sequence[ComparedAgent],
         seed: int,
         speed: float,
         pushes: Sequence[int],
@@ -111,16 +111,16 @@ class ComparisonFilmDialog(_FilmDialog):
         """Film agents.
 
         Args:
-            entrants: The agents, variants of the first one last.
+            compared: The agents, variants of the first one last.
             seed: The seed of the episodes.
             speed: How many times as fast the film plays.
             pushes: Steps at which one is pushed; empty for the usual one.
             columns: Pictures in a row.
             parent: The window.
         """
-        about = f"Films {len(entrants)} agents side by side, in the background."
+        about = f"Films {len(compared)} agents side by side, in the background."
         super().__init__("compare_film", "Record film", about, "comparison.mp4", parent)
-        self._entrants, self._pushes, self._columns = entrants, pushes, columns
+        self._compared, self._pushes, self._columns = compared, pushes, columns
         tip = "Episodes one after another"
         self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
         tip = "All agents begin with the same state"
@@ -132,8 +132,8 @@ class ComparisonFilmDialog(_FilmDialog):
         target = self.ask_target()
         if target is None:
             return None
-        variants = {each.variant for each in self._entrants}
-        agents = [str(each.path) for each in self._entrants if each.variant is Variant.PLAIN]
+        variants = {each.variant for each in self._compared}
+        agents = [str(each.path) for each in self._compared if each.variant is Variant.PLAIN]
         options = [
             *("--side-by-side", "--columns", str(self._columns)),
             *(("--noise",) if Variant.NOISE in variants else ()),

@@ -143,8 +143,8 @@ class ShareTasks(QObject):
         player, window = self._player, self._window()
         # A film has a speed, even if the replay does not wait.
         speed = player.speed if isfinite(player.speed) else 1.0
-        if player.entrants:
-            made = player.entrants, player.seed, speed, player.pushes, self._pane.columns
+        if player.compared:
+            made = player.compared, player.seed, speed, player.pushes, self._pane.columns
             self._open(ComparisonFilmDialog(*made, window))
         else:
             self._open(AgentFilmDialog(agent, player.seed, speed, window))
@@ -214,13 +214,13 @@ class ShareTasks(QObject):
         # Answered later: by then another one may have been asked for.
         waited, self._waits_for_picture = self._waits_for_picture, False
         names = self._pane.names
-        if not waited or len(names) != max(1, len(frame.lanes)):
+        if not waited or len(names) != max(1, len(frame.steps)):
             return
         panel, agent = self.instruments, self._player.path
         screenshot = Screenshot(
             image=image,
             names=names,
-            moments=frame.lanes or (frame.moment,),
+            steps=frame.steps or (frame.step,),
             columns=self._pane.columns,
             instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
         )

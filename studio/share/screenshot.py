@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QImage, QPainter, QPalette
 
 from studio.formatting import format_return
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.step import RolloutStep
 
 _GAP = 4
 _MARGIN = 8
@@ -24,7 +24,7 @@ class Screenshot:
     """The pictures of all agents next to each other, in the environment's own size."""
     names: Sequence[str]
     """Of each agent."""
-    moments: Sequence[RolloutStep]
+    steps: Sequence[RolloutStep]
     """Where each agent is."""
     columns: int = 1
     """Pictures in a row."""
@@ -64,14 +64,14 @@ def _tiled(screenshot: Screenshot, palette: QPalette, *, captions: bool) -> QIma
         painter.drawImage(left, top, screenshot.image, at * width, 0, width, height)
         if captions:
             room = QRect(left + _MARGIN, top + height, width - 2 * _MARGIN, strip)
-            _draw_caption(painter, room, screenshot.names[at], screenshot.moments[at])
+            _draw_caption(painter, room, screenshot.names[at], screenshot.steps[at])
     painter.end()
     return target
 
 
-def _draw_caption(painter: QPainter, room: QRect, name: str, moment: RolloutStep) -> None:
+def _draw_caption(painter: QPainter, room: QRect, name: str, step: RolloutStep) -> None:
     metrics = painter.fontMetrics()
-    numbers = f"step {moment.step} · return {format_return(moment.total)}"
+    numbers = f"step {step.number} · return {format_return(step.total)}"
     middle = Qt.AlignmentFlag.AlignVCenter
     painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, numbers)
     left = room.width() - metrics.horizontalAdvance(f"{numbers}   ")

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from studio.plots.compare.run_set import RETURN
 from studio.plots.compare.session import CompareSession
 from studio.plots.view_controls import SmoothingSlider, make_axis_combo
-from studio.session.run_set import RETURN
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.session.run_set import (
+from studio.plots.compare.run_set import (
     CHOICES,
     CRITIC_LOSS,
     RETURN,

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.plots.compare.layer import colour_of
+from studio.plots.compare.run_set import Shown
 from studio.plots.compare.session import CompareSession
-from studio.session.run_set import Shown
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip

@@ -13,10 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.instruments.chart import decimated
 from studio.instruments.curves import NO_CRITIC
-from studio.instruments.episode import EpisodeNumbers
 from studio.instruments.panel import InstrumentPanel
 from studio.replay.player import Player
-from studio.replay.renderer.protocol import AgentFacts, Steps
 from studio.theme.theme import load_theme
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
@@ -192,7 +190,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     player.reduce_rate(True)
     player.set_speed(8.0)
     player.play()
-    qtbot.waitUntil(lambda: pictures[-1].moment.over, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.over, timeout=WAIT_MS)
     player.pause()
     assert len(pictures) < 40
     numbers = panel.numbers
@@ -211,8 +209,8 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     # A picture that is shown again, as scrubbing does, moves the cursor of every instrument.
     back = pictures[3]
     player.frame_ready.emit(back)
-    row = back.moment.step - 1
-    assert reward.chart.content.cursor == back.moment.step
+    row = back.step.number - 1
+    assert reward.chart.content.cursor == back.step.number
     assert reward.chart.content.readings[1] == f"{expected['reward'][row]:.4g}"
     np.testing.assert_allclose(actions.bars.values, expected["action"][row], **close)
     sweep.dimension.setValue(2)
@@ -239,7 +237,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     load(qtbot, player, agent)
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS) as shown:
         player.step()
-    assert shown.args[0].image.isNull()
+    assert shown.args[0].images == ()
     reward, value, actions, *_, sweep = panel.instruments
     assert value.note.text() == sweep.note.text() == NO_CRITIC
     assert value.chart.content.ys[0] is None
@@ -253,26 +251,6 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     again = InstrumentPanel(panel._settings, load_theme("light"))
     qtbot.addWidget(again)
     assert not any(switch.isChecked() for switch in again.switches.values())
-
-
-def test_an_endless_episode_keeps_its_latest_steps_in_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("studio.instruments.episode._MOST_BYTES", 0)
-    facts = AgentFacts(3, (-1.0,), (1.0,), 0.99, 1.0, -np.inf, 2)
-    numbers = EpisodeNumbers(facts, 1)
-    for step in range(1, 2201):
-        row = np.full(1, float(step))
-        obs = np.full((1, 3), step, np.float32)
-        numbers.add(Steps(1, step, row, row, row, row[:, None], obs))
-        assert numbers.last == step
-    assert 500 <= numbers.count <= 1500
-    assert numbers.obs[:, 0].tolist() == numbers.reward.tolist()
-    assert numbers.reward[-1] == 2200
-    assert numbers.discounted is None
-    numbers.end(2200)
-    assert numbers.discounted is not None
-    assert numbers.discounted[-2] == pytest.approx(2199 + 0.99 * 2200)
 
 
 def test_decimating_keeps_every_peak() -> None:

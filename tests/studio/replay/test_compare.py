@@ -15,12 +15,12 @@ from studio.replay.compare.tile import Tile
 from studio.replay.compare.view import best_columns
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED, PlayerState
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame
 from td3core import checkpoint
 from td3core.config import make_settings
 from td3core.envs.make import check_env, make_env
-from td3core.evaluation.disturbance import Variant
-from td3core.evaluation.entrants import Entrant
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.disturbance import Variant
 from td3core.randomness import Purpose, episode_seed, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import Parent, RunLabel, write_label
@@ -114,7 +114,7 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):
         qtbot.keyClick(view, Qt.Key.Key_Escape)
     assert (view.isVisible(), pane.view.isVisible()) == (False, True)
-    assert (pane.player.entrants, pane.player.path) == ((), bundled)
+    assert (pane.player.compared, pane.player.path) == ((), bundled)
 
 
 def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_were_played(
@@ -124,37 +124,37 @@ def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_w
     load(qtbot, player, agent)
     pictures = watched(player)
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare([Entrant(agent), Entrant(agent, Variant.PUSH)])
+        pane.comparison.compare([ComparedAgent(agent), ComparedAgent(agent, Variant.PUSH)])
     for _ in range(10):
         player.step()
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 10, timeout=WAIT_MS)
     before = pictures[-1]
-    assert [lane.moment.step for lane in before.lanes] == [10, 10]
+    assert [step.number for step in before.steps] == [10, 10]
     qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
     qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Period)
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 11, timeout=WAIT_MS)
-    assert pictures[-1].lanes[0].moment.reward != pictures[-1].lanes[1].moment.reward
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 11, timeout=WAIT_MS)
+    assert pictures[-1].steps[0].reward != pictures[-1].steps[1].reward
     qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Comma)
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
-    assert [lane.moment for lane in pictures[-1].lanes] == [lane.moment for lane in before.lanes]
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 10, timeout=WAIT_MS)
+    assert pictures[-1].steps == before.steps
     assert _alike(pictures[-1], before)
     player.set_speed(UNPACED)
     pushed = rolled_out(agent, 0, pushed=[*range(11, 26), *range(61, 76)])
     assert played(qtbot, pane, 0) == pytest.approx([rolled_out(agent, 0), pushed], abs=1e-9)
     # A single agent is as before.
     load(qtbot, player, agent)
-    assert not pictures[-1].lanes
+    assert not pictures[-1].steps
 
 
-def _alike(one: Picture, other: Picture) -> bool:
+def _alike(one: Frame, other: Frame) -> bool:
     """Return whether the pictures of each agent differ by no more than JPEG does."""
     return all(
         np.abs(
-            np.frombuffer(a.image.constBits(), np.uint8).astype(int)
-            - np.frombuffer(b.image.constBits(), np.uint8)
+            np.frombuffer(a.constBits(), np.uint8).astype(int)
+            - np.frombuffer(b.constBits(), np.uint8)
         ).mean()
         < 1.0
-        for a, b in zip(one.lanes, other.lanes, strict=True)
+        for a, b in zip(one.images, other.images, strict=True)
     )
 
 
@@ -169,11 +169,13 @@ def test_bundled_agents_are_compared_with_pictures_of_their_own(
     player = pane.player
     pictures = watched(player)
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare([Entrant(path), Entrant(path), Entrant(path, Variant.NOISE)])
+        pane.comparison.compare(
+            [ComparedAgent(path), ComparedAgent(path), ComparedAgent(path, Variant.NOISE)]
+        )
     for _ in range(20):
         player.step()
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 20, timeout=WAIT_MS)
-    first, second, noisy = (bytes(lane.image.constBits()) for lane in pictures[-1].lanes)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 20, timeout=WAIT_MS)
+    first, second, noisy = (bytes(image.constBits()) for image in pictures[-1].images)
     assert first == second != noisy
     assert len(set(first)) > 5
     assert player.state is PlayerState.PAUSED
@@ -234,5 +236,5 @@ def test_the_dialog_lists_runs_that_belong_to_the_one_on_show(
     qtbot.waitUntil(lambda: dialog._item(other) is not None, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: not dialog._item(other).isHidden(), timeout=WAIT_MS)
     tick(qtbot, dialog, other)
-    assert [each.path for each in dialog.entrants()] == [bundled, other]
+    assert [each.path for each in dialog.compared()] == [bundled, other]
     dialog.close()

@@ -32,7 +32,7 @@ def test_two_clicks_on_first_launch_show_a_bundled_agent_moving(
     assert pane.caption.title.text() == "Pendulum-v1 · step 50,000"
     assert pane.controls.play_button.accessibleName() == "Pause"
     shown = [label.text() for label in pane.findChildren(QLabel)]
-    assert f"step {pictures[-1].moment.step}" in shown
+    assert f"step {pictures[-1].step.number}" in shown
     assert "episode 1" in shown
 
 
@@ -105,17 +105,17 @@ def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane
     pictures = watched(pane.player)
     qtbot.mouseClick(pane.controls.step_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
-    assert pictures[0].moment.step == 1
+    assert pictures[0].step.number == 1
     pane.controls.speed_combo.setCurrentIndex(1)
     assert pane.player.speed == 0.25
     pane.controls.seed_spin.setValue(5)
     assert pane.player.seed == 5
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 0, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 0, timeout=WAIT_MS)
     # Now: what it is made of may be drawn over later.
     first, count = pixels(pictures[-1]), len(pictures)
     qtbot.mouseClick(pane.controls.restart_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(pictures) > count, timeout=WAIT_MS)
-    assert pictures[-1].moment.step == 0
+    assert pictures[-1].step.number == 0
     assert pixels(pictures[-1]) == first
 
 

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.replay.caption import Caption
+from studio.replay.renderer.camera import Camera
+from studio.replay.renderer.clock import Clock
 from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
+from studio.replay.renderer.loaded_agents import LoadedAgents
+from studio.replay.renderer.protocol import Frame, Load
 from studio.replay.renderer.scaling import fitted
-from studio.replay.renderer.stage import Clock, Episode, LoadedAgent
-from studio.replay.renderer_client import Picture
 from td3core.envs.trust import consent_to
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.step import RolloutStep
 from tests.studio.replay.scenes import blocks
 from tests.td3core.helpers import write_checkpoint
 
@@ -151,8 +152,9 @@ def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
     path = write_checkpoint(tmp_path / "agent.safetensors", env="swing:Swing")
 
     def played() -> str | None:
-        agent = LoadedAgent(path, consent_to(["swing"]))
-        Episode(agent, seed=0, index=0, draws=False).close()
+        load = Load(ticket=1, path=path, seed=0, playing=False)
+        agents = LoadedAgents(load, consent_to(["swing"]), Camera())
+        agents.begin(seed=0, index=0, draws=False).close()
         return sys.modules["swing"].__doc__
 
     assert played() == "Before."
@@ -167,11 +169,11 @@ def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> No
     caption.resize(400, 60)
     caption.show()
 
-    def shown(step: int) -> Picture:
-        moment = RolloutStep(step, 1.0, 10.0 * step, terminated=False, truncated=False)
-        return Picture(image=QImage(), episode=step, moment=moment)
+    def shown(step: int) -> Frame:
+        reached = RolloutStep(step, 1.0, 10.0 * step, terminated=False, truncated=False)
+        return Frame(episode=step, step=reached)
 
-    caption.show_picture(shown(1))
+    caption.show_frame(shown(1))
     QApplication.processEvents()
     seen: list[QEvent.Type] = []
 
@@ -182,7 +184,7 @@ def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> No
 
     watcher = Watcher()
     caption.installEventFilter(watcher)
-    caption.show_picture(shown(1000))
+    caption.show_frame(shown(1000))
     QApplication.processEvents()
     caption.removeEventFilter(watcher)
     texts = [label.text() for label in caption.findChildren(QLabel) if label.isVisible()]

@@ -25,8 +25,8 @@ from studio.share.picture_dialog import PictureDialog
 from studio.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
-from td3core.evaluation.disturbance import Variant
-from td3core.evaluation.entrants import Entrant
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.disturbance import Variant
 from tests.studio.replay.scenes import WAIT_MS, load, played, renderers
 
 D = TypeVar("D", bound=TaskDialog)
@@ -244,9 +244,13 @@ def test_a_picture_is_saved_alone_in_the_size_of_the_environment_or_as_it_is_on_
 def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
     qtbot: QtBot, shown: ReplayPane, share: ShareButton, agent: Path
 ) -> None:
-    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
+    compared = [
+        ComparedAgent(agent),
+        ComparedAgent(agent, Variant.NOISE),
+        ComparedAgent(agent, Variant.PUSH),
+    ]
     with qtbot.waitSignals([shown.player.loaded, shown.player.frame_ready], timeout=WAIT_MS):
-        shown.comparison.compare(entrants)
+        shown.comparison.compare(compared)
     with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS):
         share.tasks.picture()
     (dialog,) = shown.window().findChildren(PictureDialog)
@@ -312,9 +316,13 @@ def film_dialog(
 ) -> ComparisonFilmDialog:
     """Compare an agent with its variants, push it, and choose to film that."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
+    compared = [
+        ComparedAgent(agent),
+        ComparedAgent(agent, Variant.NOISE),
+        ComparedAgent(agent, Variant.PUSH),
+    ]
     with qtbot.waitSignals([pane.player.loaded, pane.player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare(entrants)
+        pane.comparison.compare(compared)
     qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: pane.player.pushes == (61, 1), timeout=WAIT_MS)
     action = share.findChild(QAction, "share_film_action")

@@ -42,8 +42,8 @@ from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
 from td3core.config.consent import LocatedModule
-from td3core.evaluation.entrants import Entrant
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.step import BEGINNING
 from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
 from tests.studio.fake_runs import make_run
@@ -53,15 +53,14 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     """Yield every dialog, with the text of the button that Enter should press in it."""
     run = make_run(runs_dir)
     change = Change(env_steps=100, name="tau", new=0.01)
-    moment = RolloutStep(0, 0.0, 0.0, False, False)
     image = QImage(QSize(8, 8), QImage.Format.Format_RGB32)
-    screenshot = Screenshot(image=image, names=("one",), moments=(moment,))
+    screenshot = Screenshot(image=image, names=("one",), steps=(BEGINNING,))
     end = read_history(run.path, lambda: False).record.progress
     assert end is not None
     model = window.findChild(CheckpointModel)
     assert model is not None
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
-        pair = [Entrant(agent), Entrant(run.last)]
+        pair = [ComparedAgent(agent), ComparedAgent(run.last)]
         yield "Resume", MoreStepsDialog(summarise(run), window)
         yield "Resume anyway", OtherClassDialog(summarise(run), "neon", window)
         yield "Resume", ChangesDialog("my run", end, replace(end.tunables, tau=0.5), window)

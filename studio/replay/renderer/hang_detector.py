@@ -15,7 +15,7 @@ _RUNNING = 0.05
 """Share of the time that a thread which computes gets of a processor, even of a busy one."""
 
 
-class Progress:
+class HangDetector:
     """Looks at the functions on the stack of a thread.
 
     Only one thread besides those that look may be using the processor.

@@ -1,6 +1,7 @@
-"""Follows a run: shows its newest agent, and notices when the agent on show was replaced."""
+"""Tracks the newest agent of a run, and notices when the file of the agent on show changes."""
 
 from collections.abc import Callable
+from enum import Enum, auto
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -43,7 +44,27 @@ class _Newest(NamedTuple):
     env_steps: int = _UNKNOWN
 
 
-class Follower(QObject):
+class Tracking(Enum):
+    """When the newest agent of the run on show is loaded."""
+
+    OFF = auto()
+    """When the user chooses it."""
+    FOLLOWING = auto()
+    """Once it is saved, or at the end of the episode that plays."""
+    BEHIND = auto()
+    """With Play: it was saved while the picture was paused or hidden."""
+
+
+class ShownFile(Enum):
+    """What has become of the file of the agent on show since it was loaded."""
+
+    INTACT = auto()
+    DELETED = auto()
+    REPLACED = auto()
+    """It holds another agent."""
+
+
+class NewestAgentTracker(QObject):
     """Decides when the newest agent of the run on show is loaded.
 
     While an agent plays, its episode is finished first. A paused picture stays; Play then starts
@@ -59,10 +80,8 @@ class Follower(QObject):
         self._player, self._load, self._visible = player, load, visible
         self._run: Path | None = None
         self._newest: _Newest | None = None
-        self._replaced: Path | None = None
-        self._deleted: Path | None = None
         self._listed: frozenset[Path] = frozenset()
-        self._enabled = self._fresh = self._behind = False
+        self._tracking, self._file = Tracking.OFF, ShownFile.INTACT
         player.loaded.connect(self._on_loaded)
 
     @property
@@ -76,15 +95,14 @@ class Follower(QObject):
         agent = self._player.agent
         if agent is None:
             return None
-        gone = agent.path in (self._replaced, self._deleted)
-        return ShownAgent(
-            agent.path, agent.env_steps, agent.mean_return, self._role_of(agent), gone
-        )
+        gone = self._file is not ShownFile.INTACT
+        role = self._role_of(agent)
+        return ShownAgent(agent.path, agent.env_steps, agent.mean_return, role, gone)
 
     def _role_of(self, agent: Loaded) -> str:
-        if agent.path == self._replaced:
+        if self._file is ShownFile.REPLACED:
             return f"earlier {agent.path.stem}"
-        if agent.path == self._deleted:
+        if self._file is ShownFile.DELETED:
             return "deleted"
         run = run_of(agent.path)
         if run is not None and self._run is not None and run != self._run:
@@ -98,10 +116,10 @@ class Follower(QObject):
     def set_run(self, run: Path | None, agents: SavedAgents | None = None) -> None:
         """Take the run on show, and what it has on disk if that is known."""
         if run != self._run:
-            self._run, self._newest, self._fresh = run, None, True
+            self._run, self._newest = run, None
             # What is missing from here on was saved by another run.
             self._listed = frozenset()
-            self._behind = False
+            self._caught_up()
         if agents is not None:
             self.note_listed(agents)
         self.changed.emit()
@@ -114,8 +132,9 @@ class Follower(QObject):
         agent = self._player.agent
         if agent is not None and stamps.get(agent.path, (0, 0))[0] > agent.changed_ns:
             self._note_replaced(agent)
-        if agent is not None and agent.path in self._listed and agent.path not in stamps:
-            self._deleted = agent.path
+        missing = agent is not None and agent.path in self._listed and agent.path not in stamps
+        if missing and self._file is ShownFile.INTACT:
+            self._file = ShownFile.DELETED
         self._listed = frozenset(stamps)
         self.changed.emit()
 
@@ -126,29 +145,30 @@ class Follower(QObject):
         agent = self._player.agent
         if agent is not None and agent.path == path and agent.env_steps != env_steps:
             self._note_replaced(agent)
-        if self._enabled:
+        if self._tracking is not Tracking.OFF:
             self._show_newest()
         self.changed.emit()
 
     def _note_replaced(self, agent: Loaded) -> None:
         """The file on show holds another agent now: load it when the episode is over."""
-        self._replaced = agent.path
-        if self._player.playing and not self._enabled and self._visible():
+        self._file = ShownFile.REPLACED
+        if self._player.playing and self._tracking is Tracking.OFF and self._visible():
             self._load(agent.path, at_episode_end=True)
 
     # The user -----------------------------------------------------------------------------------
 
     def set_enabled(self, enabled: bool) -> None:
         """Follow the run from now on, at once with its newest agent, or no longer."""
-        self._enabled = enabled
+        self._tracking = Tracking.FOLLOWING if enabled else Tracking.OFF
         if enabled and self._newest is not None and not self._is_on_show():
             self._load(self._newest.path)
         self.changed.emit()
 
     def catch_up(self) -> None:
         """Before playing: show the newest agent if it was saved while the picture was paused."""
-        behind, self._behind = self._behind, False
-        if behind and self._enabled and self._newest and not self._is_on_show():
+        behind = self._tracking is Tracking.BEHIND
+        self._caught_up()
+        if behind and self._newest and not self._is_on_show():
             self._load(self._newest.path)
 
     # Loading ------------------------------------------------------------------------------------
@@ -157,20 +177,28 @@ class Follower(QObject):
         newest, player = self._newest, self._player
         if newest is None or player.state is PlayerState.CRASHED or self._is_on_show():
             return
+        idle = player.state is PlayerState.EMPTY
         if not self._visible():
-            self._behind = True
-            return
-        first, self._fresh = self._fresh, False
-        if first or player.state is PlayerState.EMPTY:
+            self._tracking = Tracking.BEHIND
+        elif idle or not self._shows_same_run(newest):
             # Of another run than the picture: no episode is worth waiting for.
-            idle = player.state is PlayerState.EMPTY
+            self._caught_up()
             self._load(newest.path)
             if idle:
                 player.play()
         elif player.playing:
             self._load(newest.path, at_episode_end=True)
         else:
-            self._behind = True
+            self._tracking = Tracking.BEHIND
+
+    def _caught_up(self) -> None:
+        if self._tracking is Tracking.BEHIND:
+            self._tracking = Tracking.FOLLOWING
+
+    def _shows_same_run(self, newest: _Newest) -> bool:
+        """Return whether the picture is, or is going to be, of the run that saved an agent."""
+        path = self._player.path
+        return path is not None and path.parent == newest.path.parent
 
     def _is_on_show(self) -> bool:
         agent = self._player.agent
@@ -178,7 +206,7 @@ class Follower(QObject):
 
     def _shows_newest(self, agent: Loaded) -> bool:
         newest = self._newest
-        if newest is None or agent.path == self._replaced:
+        if newest is None or self._file is ShownFile.REPLACED:
             return False
         if newest.env_steps == _UNKNOWN:
             return agent.path == newest.path
@@ -186,7 +214,8 @@ class Follower(QObject):
         return agent.path.parent == newest.path.parent and agent.env_steps == newest.env_steps
 
     def _on_loaded(self, loaded: Loaded) -> None:
-        self._replaced, self._deleted, self._behind = None, None, False
+        self._file = ShownFile.INTACT
+        self._caught_up()
         newest = self._newest
         if (
             newest is not None

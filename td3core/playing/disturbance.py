@@ -94,31 +94,3 @@ def noise_of(tunables: Tunables, left: float) -> float:
     """Return the σ that an agent explores with; ``left`` is what its decay has left of it."""
     decays = tunables.exploration_noise_decay < 1.0 and left > 0.0
     return left if decays else tunables.exploration_noise
-
-
-def acting(
-    policy: Callable[[Floats], Floats],
-    tunables: Tunables,
-    variant: Variant,
-    seed: int,
-    *,
-    sigma: float,
-    pushes: Pushes,
-) -> Callable[[Floats], Floats]:
-    """Return the policy of a variant in one episode.
-
-    Args:
-        policy: The agent's own.
-        tunables: The agent's.
-        variant: How it acts.
-        seed: Seed of the reset.
-        sigma: Its exploration noise, see :func:`noise_of`.
-        pushes: When it is pushed, if it is.
-    """
-    match variant:
-        case Variant.NOISE:
-            rho = tunables.noise_correlation
-            return Disturbed(policy, seed, sigma, noise_correlation=rho)
-        case Variant.PUSH:
-            return Disturbed(policy, seed, pushes=pushes)
-    return policy

@@ -9,7 +9,7 @@ from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.scaling import Picture, fitted
 
 
-class Delivery:
+class FrameSender:
     """The way to the window, and the size in which it shows pictures."""
 
     def __init__(self, connection: Connection, prefix: str) -> None:
@@ -32,13 +32,13 @@ class Delivery:
 
     def send_picture(self, picture: Picture, frame: protocol.Frame) -> None:
         """Send a picture, or several that stand next to each other, and the message about it."""
-        picture = self._scaled(picture, max(1, len(frame.lanes)))
+        picture = self._scaled(picture, max(1, len(frame.steps)))
         block = self._ring.fit(picture)
         if block:
             self.send(protocol.Block(name=block))
         height, width, _ = picture.shape
         slot = self._ring.write(picture)
-        self.send(frame._replace(slot=slot, width=width, height=height))
+        self.send(protocol.Drawn(slot, width, height, frame))
 
     def send_capture(self, picture: Picture, frame: protocol.Frame) -> None:
         """Send a picture in its own size, with its numbers."""

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 from typing import NamedTuple
 
-from studio.replay.renderer.progress import Progress
+from studio.replay.renderer.hang_detector import HangDetector
 
 BEAT_S = 0.2
 _LOOK_S = 0.05
@@ -22,7 +22,7 @@ _START_S = 2.0
 """How long an interpreter may take to start."""
 
 
-class Signs(NamedTuple):
+class LifeSigns(NamedTuple):
     """What shows that a renderer lives; seconds of the system's monotonic clock."""
 
     beat: "Synchronized[float]"
@@ -32,14 +32,14 @@ class Signs(NamedTuple):
     loading: "Synchronized[int]"
     """1 while what it is asked for is an agent, which may take long."""
     idle_s: "Synchronized[float]"
-    """For how long loading it has made no progress, see :class:`Progress`."""
+    """For how long loading it has made no progress, see :class:`HangDetector`."""
 
 
-def new_signs() -> Signs:
+def new_signs() -> LifeSigns:
     """Make the memory, in the window's process."""
     context = get_context("spawn")
     # Without locks: a process that is killed while it holds one would block the window.
-    return Signs(
+    return LifeSigns(
         context.Value("d", time.monotonic() + _START_S, lock=False),
         context.Value("d", 0.0, lock=False),
         context.Value("i", 0, lock=False),
@@ -47,34 +47,34 @@ def new_signs() -> Signs:
     )
 
 
-class Pulse:
+class Heartbeat:
     """Writes the signs, in the main thread of the renderer's process."""
 
-    def __init__(self, signs: Signs) -> None:
+    def __init__(self, signs: LifeSigns) -> None:
         self._signs, self._over = signs, threading.Event()
         self._watched = threading.current_thread()
-        self._progress: Progress | None = None
+        self._detector: HangDetector | None = None
         """Of the agent that is being loaded."""
         signs.beat.value = time.monotonic()
-        threading.Thread(target=self._beat, name="pulse", daemon=True).start()
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
     @contextmanager
     def waiting(self, *, loading: bool) -> Iterator[None]:
         """Note that the environment is asked for something, until it has answered."""
         self._signs.loading.value, self._signs.idle_s.value = int(loading), 0.0
-        self._progress = Progress(self._watched) if loading else None
+        self._detector = HangDetector(self._watched) if loading else None
         self._signs.waiting_since.value = time.monotonic()
         try:
             yield
         finally:
-            self._signs.waiting_since.value, self._progress = 0.0, None
+            self._signs.waiting_since.value, self._detector = 0.0, None
 
     def stop(self) -> None:
         """End the thread."""
         self._over.set()
 
     def _beat(self) -> None:
-        while not self._over.wait(_LOOK_S if self._progress else BEAT_S):
+        while not self._over.wait(_LOOK_S if self._detector else BEAT_S):
             self._signs.beat.value = time.monotonic()
-            if progress := self._progress:
-                self._signs.idle_s.value = progress.idle_s()
+            if detector := self._detector:
+                self._signs.idle_s.value = detector.idle_s()
