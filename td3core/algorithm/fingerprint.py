@@ -41,6 +41,7 @@ _LABELS = {
     "processor": "the processor",
     "threads": "the number of threads",
     "kernels": "the BLAS kernel",
+    "gradients": "the way torch finds gradients",
 }
 
 
@@ -70,6 +71,7 @@ def record(
         # Torch chooses its kernels itself, and splits a product among its threads.
         about |= {
             "products": products,
+            "gradients": "autograd",
             "processor": processor.name(),
             "threads": str(config.torch_threads),
         }
@@ -134,8 +136,13 @@ def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dic
     """Return the record of a checkpoint as :func:`record` has it today.
 
     Before it had classes, it named products and torch's instruction set, whatever the engine.
+    Before it named gradients, those of the torch engine were written out.
     """
-    if "class" in recorded or not recorded:
+    if not recorded:
+        return {}
+    if recorded.get("engine") != COMPILED and recorded.get("products") != "numba":
+        recorded = {"gradients": "written out", **recorded}
+    if "class" in recorded:
         return dict(recorded)
     known = {name: value for name, value in recorded.items() if name != "processor"}
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"

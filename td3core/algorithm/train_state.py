@@ -1,4 +1,4 @@
-"""A network and all that training it needs, each part one flat vector."""
+"""A group of networks and all that training it needs, each part one vector."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,35 +11,33 @@ from torch.optim.adam import adam
 
 from td3core.algorithm import memory
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
-from td3core.algorithm.mlp import MLPParameters
+from td3core.algorithm.perceptron import Parameters
 from td3core.arrays import Arrays, Floats
-from td3core.config.networks import Group, optimizer_of
+from td3core.config.networks import TARGET, Group, optimizer_of
 
 
 class TrainState:
     """Of one group of networks: weights, targets, gradient, and the moments of Adam."""
 
     def __init__(
-        self,
-        role: str,
-        group: Group,
-        source: np.random.Generator,
-        device: torch.device,
+        self, role: str, group: Group, source: np.random.Generator, device: torch.device
     ) -> None:
         """``role``: the group's key among the networks of an algorithm."""
         self.group, self._optimizer = group, optimizer_of(role)
-        members = len(group.names)
-        self.online, self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
-            MLPParameters(members, group.widths, flat)
-            for flat in memory.vectors(5, members * group.parameters, device)
+        vectors = memory.vectors(5, len(group.names) * group.parameters, device)
+        self.online = Parameters(group, vectors[0], learning=True)
+        self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
+            Parameters(group, vector) for vector in vectors[1:]
         )
         self.online.draw(source)
         self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
         self._step = torch.zeros((), dtype=torch.float32, device=device)
 
-    def step(self) -> None:
-        """Descend along the gradient (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+    def descend(self, loss: Tensor) -> None:
+        """Step along the gradient of a loss (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+        gradients = torch.autograd.grad(loss, self.online.tensors)
+        torch.cat([each.flatten() for each in gradients], out=self.gradient.flat)
         adam(
             [self.online.flat],
             [self.gradient.flat],
@@ -89,13 +87,13 @@ class TrainState:
             part.copy_(torch.from_numpy(arrays[name]).view_as(part))
 
     def _networks(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.online.named(*self.group.names)
-        yield from self.target.named(*self.group.targets)
+        yield from self.online.named()
+        yield from self.target.named(TARGET)
 
     def _all(self) -> Iterator[tuple[str, Tensor]]:
         yield from self._networks()
         yield f"{self._optimizer}.step", self._step
-        for moment in ("exp_avg", "exp_avg_sq"):
-            weights: MLPParameters = getattr(self, f"_{moment}")
-            for name, part in weights.named(*self.group.names):
+        moments = {"exp_avg": self._exp_avg, "exp_avg_sq": self._exp_avg_sq}
+        for moment, weights in moments.items():
+            for name, part in weights.named():
                 yield f"{self._optimizer}.{name}.{moment}", part

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 ACTOR, CRITIC = "actor", "critic"
 """Roles of a group of networks: to choose actions, and to value them."""
 
+TARGET = "_target"
+"""Ends the name of a target."""
+
 
 class Sizes(NamedTuple):
     """What of an environment the networks depend on."""
@@ -39,7 +42,7 @@ class Group(NamedTuple):
     @property
     def targets(self) -> tuple[str, ...]:
         """First parts of the names of the targets' tensors."""
-        return tuple(f"{name}_target" for name in self.names)
+        return tuple(f"{name}{TARGET}" for name in self.names)
 
     def layers(self, name: str) -> list[tuple[str, str]]:
         """Return the names of weight and bias of each layer of a network."""

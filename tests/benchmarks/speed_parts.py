@@ -119,6 +119,35 @@ def long_updates(count: int = 40_000) -> dict[str, float]:
     return {"first_per_s": rates[0], "last_per_s": rates[-1]}
 
 
+def against_published(width: int, batch: int) -> dict[str, float]:
+    """Milliseconds of one sample and update: torch's, the compiled one, and as published.
+
+    All take turns in one process: other work on the machine meets each of them.
+    """
+    from tests.benchmarks.published_td3 import PublishedTD3
+
+    values = {"batch_size": batch, "actor_hidden": (width, width), "critic_hidden": (width, width)}
+    published = PublishedTD3(OBS, ACT, width, 50_000)
+    works: dict[str, Callable[[], object]] = {
+        "torch": our_agent(compiled=False, **values)[2],
+        "compiled": our_agent(**values)[2],
+        "published": lambda: published.train(batch),
+    }
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(120):
+        for name, work in works.items():
+            began = time.perf_counter()
+            for _ in range(10):
+                work()
+            if turn >= 20:
+                times[name].append(100 * (time.perf_counter() - began))
+    found = {name: statistics.median(each) for name, each in times.items()}
+    for name in ("torch", "compiled"):
+        pairs = zip(times["published"], times[name], strict=True)
+        found[f"{name} ratio"] = statistics.median(theirs / ours for theirs, ours in pairs)
+    return found
+
+
 def peer_updates(threads: int = 1) -> dict[str, float]:
     """Sample and update, stable-baselines3."""
     import torch

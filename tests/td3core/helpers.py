@@ -190,7 +190,7 @@ def layers(agent: TD3, name: str) -> list[tuple[Any, Any]]:
     learner = agent.actor if base == "actor" else agent.critics
     weights = learner.target if is_target else learner.online
     member = learner.group.names.index(base)
-    return [(weight[member], bias[member, 0]) for weight, bias in weights.layers]
+    return [(weight.detach(), bias.detach()) for weight, bias in weights.networks[member].layers]
 
 
 def make_header(path: Path, **values: Any) -> checkpoint.Header:

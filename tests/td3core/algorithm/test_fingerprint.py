@@ -93,6 +93,16 @@ def test_what_has_changed_is_named(changes: dict[str, str], says: str) -> None:
     assert says in message
 
 
+def test_a_record_of_the_torch_engine_with_gradients_written_out_is_no_longer_met() -> None:
+    now = record(engine="torch")
+    then = {name: value for name, value in now.items() if name != "gradients"}
+    (message,) = fingerprint.differences(fingerprint.with_names_of_today(then, now["class"]), now)
+    assert "the way torch finds gradients was written out and is autograd" in message
+    assert fingerprint.differences(fingerprint.with_names_of_today(now, now["class"]), now) == []
+    compiled = record()
+    assert fingerprint.with_names_of_today(compiled, compiled["class"]) == compiled
+
+
 def test_records_of_earlier_versions_are_read_by_todays_names() -> None:
     """They named torch and its instructions, whatever computed the updates."""
     now, torch = record(), record(engine="torch")
