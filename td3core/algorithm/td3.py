@@ -70,13 +70,16 @@ class TD3:
         self._tau.fill_(tunables.tau)
         self._sigma.fill_(tunables.policy_noise)
         self._clip.fill_(tunables.noise_clip)
-        self.set_lr_share(self._lr_share)
+        self._set_learning_rates()
 
     def set_lr_share(self, share: float) -> None:
         """Scale both learning rates by ``share``, for a schedule that lowers them."""
         self._lr_share = share
-        self.actor.lr.fill_(share * self.tunables.actor_lr)
-        self.critics.lr.fill_(share * self.tunables.critic_lr)
+        self._set_learning_rates()
+
+    def _set_learning_rates(self) -> None:
+        self.actor.lr.fill_(self._lr_share * self.tunables.actor_lr)
+        self.critics.lr.fill_(self._lr_share * self.tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the actor as a NumPy policy; it shares the weights and follows every update."""
