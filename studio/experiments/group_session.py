@@ -9,7 +9,7 @@ from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import Message
-from td3core.experiments.groups.commands import Command, Verb
+from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
     GroupEnded,
@@ -21,6 +21,7 @@ from td3core.experiments.groups.messages import (
 )
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.protocol.steering import Verb
 
 Allowed = Callable[[Consent], None]
 
@@ -104,7 +105,7 @@ class GroupSession(QObject):
     def command(self, verb: Verb, seed: int | None = None) -> None:
         """Ask for something of one run, or of all."""
         if self._process is not None:
-            if self._current is not None and verb == "stop" and seed is None:
+            if self._current is not None and verb is Verb.STOP and seed is None:
                 self._current.stopping = True
             self._process.command(Command(verb=verb, seed=seed))
             self.commanded.emit()

@@ -21,6 +21,7 @@ from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
 from td3core.experiments.groups.watch import training_groups
 from td3core.protocol.events import Failed, Started
+from td3core.protocol.steering import Verb
 
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
 _GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
@@ -110,7 +111,7 @@ class ManyRuns(QObject):
         """Pause what trains, or let it continue."""
         if self.steers_group:
             paused = self.group_state is SessionState.PAUSED
-            self.session.command("resume" if paused else "pause")
+            self.session.command(Verb.RESUME if paused else Verb.PAUSE)
         elif self._controller.state is SessionState.PAUSED:
             self._controller.unpause()
         else:
@@ -120,7 +121,7 @@ class ManyRuns(QObject):
     def stop(self) -> None:
         """Let what trains save and end; what waits in the queue starts then."""
         if self.steers_group:
-            self.session.command("stop")
+            self.session.command(Verb.STOP)
         else:
             self._controller.stop()
 
@@ -128,7 +129,7 @@ class ManyRuns(QObject):
     def save(self) -> None:
         """Save a checkpoint of what trains."""
         if self.steers_group:
-            self.session.command("save")
+            self.session.command(Verb.SAVE)
         else:
             self._controller.save()
 
@@ -265,7 +266,7 @@ class ManyRuns(QObject):
         # Not a followed one: it trains elsewhere.
         if self._controller.busy:
             self._controller.stop()
-        self.session.command("stop")
+        self.session.command(Verb.STOP)
 
     def leave_all(self) -> None:
         """Let everything that trains continue in the background."""

@@ -24,6 +24,7 @@ from studio.session.group_record import GroupRecord
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.protocol.steering import Verb
 
 _NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
 _NO_QUEUE = "“Train next” adds the run in Setup."
@@ -117,8 +118,8 @@ class ManyRunsPanel(QWidget):
         self.queue.changed.connect(self._show_queue)
         self.table.choice_changed.connect(self._update)
         self.table.run_wanted.connect(self._on_run_wanted)
-        self._pause.clicked.connect(partial(self._ask, "pause"))
-        self._stop.clicked.connect(partial(self._ask, "stop"))
+        self._pause.clicked.connect(partial(self._ask, Verb.PAUSE))
+        self._stop.clicked.connect(partial(self._ask, Verb.STOP))
         self._resume.clicked.connect(self._on_resume)
         self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
         self._next.clicked.connect(self.queue.start_next)
@@ -143,17 +144,17 @@ class ManyRunsPanel(QWidget):
         """Return the runs that the buttons are for: those selected, or all."""
         return self.table.chosen() or list(self.model.statuses)
 
-    def _ask(self, verb: str) -> None:
+    def _ask(self, verb: Verb) -> None:
         chosen = self.table.chosen()
         if not chosen:
-            self.session.command(verb)  # type: ignore[arg-type]
+            self.session.command(verb)
         for status in chosen:
-            self.session.command(verb, status.seed)  # type: ignore[arg-type]
+            self.session.command(verb, status.seed)
 
     @Slot()
     def _on_resume(self) -> None:
         if self.session.busy:
-            self._ask("resume")
+            self._ask(Verb.RESUME)
         elif self._shown is not None:
             self.session.resume(self._shown.group)
 

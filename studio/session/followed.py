@@ -1,22 +1,22 @@
 """A run of another process: followed and steered through its folder, in the background."""
 
 import queue
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
+from td3core.protocol.steering import Request, Requesting, Tune
 from td3core.remote.steer import Answered, RemoteControl
 from td3core.runs.reader import RunReader
 
 _POLL_S = 0.25
 
-_Ask = Callable[[RemoteControl], int]
+_Asks = queue.SimpleQueue[tuple[int, Request] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Refusal:
     message: str
 
 
-class FollowedRun(QObject):
+class FollowedRun(QObject, Requesting):
     """Has the asking methods of a ``Control``; all reading and writing is done in a thread.
 
     ``reported`` carries events of the run, a :class:`CatchUp` first, and each :class:`Refusal`.
@@ -47,7 +47,7 @@ class FollowedRun(QObject):
         """Follow a run that was read so far."""
         super().__init__(parent)
         self.run = reader.run
-        self._asks: queue.SimpleQueue[tuple[str, int, _Ask] | None] = queue.SimpleQueue()
+        self._asks: _Asks = queue.SimpleQueue()
         self._ticket = 0
         self._task = BackgroundTask("follow-run", self)
         self._task.reported.connect(self.reported)
@@ -60,28 +60,12 @@ class FollowedRun(QObject):
         self._task.cancel()
         self._asks.put(None)
 
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; a ``Tuned`` with the number returned acknowledges them."""
-        self._ticket += 1
-        self._asks.put(("tune", self._ticket, lambda control: control.tune(tunables)))
+    def request(self, request: Request) -> int:
+        """Let the thread make a request; a ``Tuned`` with its number acknowledges a change."""
+        if isinstance(request, Tune):
+            self._ticket += 1
+        self._asks.put((self._ticket, request))
         return self._ticket
-
-    def pause(self) -> None:
-        """Request a pause."""
-        self._asks.put(("pause", 0, RemoteControl.pause))
-
-    def resume(self) -> None:
-        """Let the paused run continue."""
-        self._asks.put(("resume", 0, RemoteControl.resume))
-
-    def save(self) -> None:
-        """Request a checkpoint."""
-        self._asks.put(("save", 0, RemoteControl.save))
-
-    @Slot()
-    def stop(self) -> None:
-        """Request the run to save and end."""
-        self._asks.put(("stop", 0, RemoteControl.stop))
 
 
 class _Follower:
@@ -124,14 +108,16 @@ class _Follower:
             return replace(event, revision=self._acknowledged)
         return event
 
-    def ask(self, kind: str, ticket: int, ask: _Ask) -> None:
-        """Make a request."""
+    def ask(self, ticket: int, request: Request) -> None:
+        """Make a request; ``ticket`` is that of a change."""
+        tunes = isinstance(request, Tune)
         try:
-            given = ask(self._control)
+            given = self._control.request(request)
         except RequestError as problem:
-            self._refuse(kind, ticket, problem.message)
+            kind = "tune" if isinstance(request, Tune) else request.verb
+            self._refuse(kind, ticket if tunes else 0, problem.message)
         else:
-            if ticket:
+            if tunes:
                 self._tickets[given] = ticket
 
     def _on_answer(self, answered: Answered) -> None:
@@ -161,7 +147,7 @@ class _Follower:
 
 def _follow(
     reader: RunReader,
-    asks: "queue.SimpleQueue[tuple[str, int, _Ask] | None]",
+    asks: "_Asks",
     report: Report,
     stopped: Stopped,
 ) -> None:

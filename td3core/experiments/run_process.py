@@ -4,11 +4,10 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from td3core.config import Tunables
 from td3core.errors import Message, quoted
 from td3core.experiments.jobs import CODEC, Job, Preload
 from td3core.protocol.events import Ended, Event, Failed, Started
-from td3core.protocol.steering import Ask, Tune, Verb
+from td3core.protocol.steering import Ask, Request, Requesting, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.system.numerics import environment_of
 
@@ -23,7 +22,7 @@ def _ignore(_: str) -> None:
     pass
 
 
-class RunProcess:
+class RunProcess(Requesting):
     """Trains one run in a new process; a ``Steering``.
 
     Every event of the run goes to ``report``, in a thread of this object. The last one is always an
@@ -44,7 +43,7 @@ class RunProcess:
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._started: Started | None = None
         self._over = False
-        self._revision = 0
+        self._requests = 0
         self.stopping = False
         self.lost: int | None = None
         """The exit code of a process that ended without the last event of its run."""
@@ -68,32 +67,16 @@ class RunProcess:
         """Train this run, in a process that was started to :class:`Preload`."""
         self._process.send(job)
 
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; return the revision that the run will acknowledge."""
-        self._revision += 1
-        self._process.send(Tune(tunables))
-        return self._revision
-
-    def pause(self) -> None:
-        """Request a pause until :meth:`resume`."""
-        self._process.send(Ask(Verb.PAUSE))
-
-    def resume(self) -> None:
-        """Let a paused run continue."""
-        self._process.send(Ask(Verb.RESUME))
-
-    def save(self) -> None:
-        """Request a checkpoint at the next step boundary."""
-        self._process.send(Ask(Verb.SAVE))
-
-    def stop(self) -> None:
-        """Request the run to save and end."""
-        self.stopping = True
-        self._process.send(Ask(Verb.STOP))
+    def request(self, request: Request) -> int:
+        """Send a request to the process; return its number."""
+        self._requests += 1
+        self.stopping = self.stopping or request == Ask(Verb.STOP)
+        self._process.send(request)
+        return self._requests
 
     def detach(self) -> None:
         """Let the run continue when this process ends."""
-        self._process.send(Ask(Verb.DETACH))
+        self.request(Ask(Verb.DETACH))
 
     def kill(self) -> None:
         """End the process at once; the run can be resumed from its last checkpoint."""

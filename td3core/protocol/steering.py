@@ -13,16 +13,16 @@ class Steering(Protocol):
     def tune(self, tunables: Tunables) -> int:
         """Request new live settings; return the revision that the run will acknowledge."""
 
-    def pause(self) -> None:
+    def pause(self) -> object:
         """Request a pause until :meth:`resume`."""
 
-    def resume(self) -> None:
+    def resume(self) -> object:
         """Let a paused run continue."""
 
-    def save(self) -> None:
+    def save(self) -> object:
         """Request a checkpoint at the next step boundary."""
 
-    def stop(self) -> None:
+    def stop(self) -> object:
         """Request the run to save and end."""
 
 
@@ -35,6 +35,8 @@ class Verb(StrEnum):
     STOP = "stop"
     DETACH = "detach"
     """Go on when the process that asks ends."""
+    KILL = "kill"
+    """End the process at once; the run can be resumed from its last checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,39 @@ class Tune:
     tunables: Tunables
 
 
-def steer(steering: Steering, request: Ask | Tune) -> None:
-    """Pass a request on; ``DETACH`` is for the process, not for the run."""
+Request = Ask | Tune
+
+
+class Requesting:
+    """A :class:`Steering` that makes a value of each request and hands it on."""
+
+    def request(self, request: Request) -> int:
+        """Hand a request on; return its number, for live settings their revision."""
+        raise NotImplementedError
+
+    def tune(self, tunables: Tunables) -> int:
+        """Request new live settings; return the revision that will be acknowledged."""
+        return self.request(Tune(tunables))
+
+    def pause(self) -> int:
+        """Request a pause until :meth:`resume`."""
+        return self.request(Ask(Verb.PAUSE))
+
+    def resume(self) -> int:
+        """Let a paused run continue."""
+        return self.request(Ask(Verb.RESUME))
+
+    def save(self) -> int:
+        """Request a checkpoint at the next step boundary."""
+        return self.request(Ask(Verb.SAVE))
+
+    def stop(self) -> int:
+        """Request the run to save and end; this also ends a pause."""
+        return self.request(Ask(Verb.STOP))
+
+
+def steer(steering: Steering, request: Request) -> None:
+    """Pass a request on; ``DETACH`` and ``KILL`` are for the process, not for the run."""
     match request:
         case Tune(tunables):
             steering.tune(tunables)

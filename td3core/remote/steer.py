@@ -12,6 +12,7 @@ from typing import Any
 
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
+from td3core.protocol.steering import Ask, Request, Requesting
 from td3core.remote.inbox import REQUESTS, check_values
 from td3core.runs.directory import RunDirectory
 from td3core.runs.liveness import Liveness
@@ -30,7 +31,7 @@ class Answered:
     answer: Answer
 
 
-class RemoteControl:
+class RemoteControl(Requesting):
     """Asks of a run what a :class:`~td3core.protocol.control.Control` asks of one in this process.
 
     Each request returns a ticket. :meth:`answered` returns those that the run has answered since,
@@ -57,13 +58,15 @@ class RemoteControl:
         """Take the settings that the run uses now: :meth:`tune` requests what differs."""
         self._known = tunables
 
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; only what differs from those known is requested.
+    def request(self, request: Request) -> int:
+        """Make a request; of live settings only what differs from those known.
 
         Raises:
             RequestError: the request cannot be made.
         """
-        known = self._known
+        if isinstance(request, Ask):
+            return self._ask(request.verb)
+        known, tunables = self._known, request.tunables
         if known is None:
             status = Status.read(self.run)
             known = status.tunables if status else self._directory.first_tunables
@@ -81,22 +84,6 @@ class RemoteControl:
         """
         check_values(values)
         return self._ask("tune", {"values": dict(values)})
-
-    def pause(self) -> int:
-        """Request a pause until :meth:`resume`."""
-        return self._ask("pause")
-
-    def resume(self) -> int:
-        """Let a paused run continue."""
-        return self._ask("resume")
-
-    def save(self) -> int:
-        """Request a checkpoint at the next step boundary."""
-        return self._ask("save")
-
-    def stop(self) -> int:
-        """Request the run to save and end; this also ends a pause."""
-        return self._ask("stop")
 
     def _ask(self, ask: str, more: Mapping[str, Any] | None = None) -> int:
         name = f"{time.time_ns():020d}-{secrets.token_hex(8)}"

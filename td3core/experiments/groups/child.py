@@ -18,7 +18,7 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
-from td3core.protocol.steering import Ask
+from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
 _BETWEEN_S = 0.2
@@ -100,7 +100,7 @@ class _Commands:
 
     def stopped(self) -> bool:
         """Return whether the group is to end before it has begun."""
-        return any(command.verb == "stop" and command.seed is None for command in self._early)
+        return any(command.verb is Verb.STOP and command.seed is None for command in self._early)
 
     def take(self, message: Command | Ask) -> None:
         if isinstance(message, Ask):
@@ -120,4 +120,4 @@ class _Commands:
         """Save all runs and end, unless the parent has said that it would leave."""
         if not self._detached:
             detach_output()
-            self._command(Command(verb="stop"))
+            self._command(Command(verb=Verb.STOP))

@@ -5,14 +5,13 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from td3core.errors import RequestError
 from td3core.experiments.groups.group import Group
+from td3core.protocol.steering import Verb
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import glob, read_text
 
-Verb = Literal["pause", "resume", "save", "stop", "kill"]
 _REQUESTS = "requests"
 _MOST_BYTES = 1_000
 
@@ -55,8 +54,9 @@ def take_requests(group: Group) -> Iterator[Command]:
             text = read_text(file, _MOST_BYTES)
             file.unlink()
             found = json.loads(text)
-            verb, seed = found["verb"], found["seed"]
+            verb, seed = Verb(found["verb"]), found["seed"]
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             continue
-        if verb in get_args(Verb) and (seed is None or seed in group.seeds):
+        # To let a group go on is for the process that started it.
+        if verb is not Verb.DETACH and (seed is None or seed in group.seeds):
             yield Command(verb=verb, seed=seed)

@@ -16,6 +16,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status
 from td3core.experiments.jobs import Job, NewRun, ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
+from td3core.protocol.steering import Ask, Verb, steer
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
@@ -76,7 +77,7 @@ class Conductor:
     def stop(self) -> None:
         """Ask all runs to save and end; from any thread, and from a signal handler."""
         self._stopping = True
-        self.command(Command(verb="stop"))
+        self.command(Command(verb=Verb.STOP))
 
     def run(self, *, save: bool = False) -> tuple[SeedStatus, ...]:
         """Train until every run is over; return where each stands.
@@ -197,16 +198,16 @@ class Conductor:
             if status is None:
                 continue
             if status.state.is_over:
-                if command == Command(verb="resume", seed=seed) and status.state.is_resumable:
+                if command == Command(verb=Verb.RESUME, seed=seed) and status.state.is_resumable:
                     self._show(replace(status, state=SeedState.WAITING, message=""))
             elif process is None:
                 state = _WITHOUT_PROCESS.get(command.verb, status.state)
                 self._show(replace(status, state=state))
-            elif command.verb == "kill":
+            elif command.verb is Verb.KILL:
                 process.kill()
             else:
-                getattr(process, command.verb)()
-                if command.verb == "stop":
+                steer(process, Ask(command.verb))
+                if command.verb is Verb.STOP:
                     self._show(replace(status, state=SeedState.SAVING))
 
     def _kill_all(self) -> None:

@@ -22,6 +22,7 @@ from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from tests.support.scripted import STEPS
@@ -52,7 +53,7 @@ class PlayedGroup:
 
     def command(self, command: Command) -> None:
         self.commands.append(command)
-        if command.verb == "stop" and command.seed is None:
+        if command.verb is Verb.STOP and command.seed is None:
             self.end()
 
     def detach(self) -> None:
@@ -139,11 +140,11 @@ def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel
     find("group_pause_button").click()
     panel.table.setCurrentIndex(panel.model.index(1, 0))
     find("group_stop_button").click()
-    assert played.last.commands == [Command(verb="pause"), Command(verb="stop", seed=1)]
+    assert played.last.commands == [Command(verb=Verb.PAUSE), Command(verb=Verb.STOP, seed=1)]
     played.last.show(1, SeedState.STOPPED)
     qtbot.waitUntil(find("group_resume_button").isEnabled)
     find("group_resume_button").click()
-    assert played.last.commands[-1] == Command(verb="resume", seed=1)
+    assert played.last.commands[-1] == Command(verb=Verb.RESUME, seed=1)
 
 
 @pytest.mark.slow
@@ -310,7 +311,7 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     find("group_stop_button").click()
     asked: list[Command] = []
     qtbot.waitUntil(lambda: asked.extend(take_requests(left_alone)) or bool(asked))
-    assert asked == [Command(verb="stop")]
+    assert asked == [Command(verb=Verb.STOP)]
     window.many.session.detach()
     assert not window.many.busy
 
@@ -443,7 +444,7 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
     assert find("status_numbers").text().endswith("  ·  3 s left")
     played.last.show(1, SeedState.TRAINING, **warm)
     qtbot.waitUntil(lambda: find("status_numbers").text().endswith("estimating time left"))
-    window.many.session.command("stop")
+    window.many.session.command(Verb.STOP)
     qtbot.waitUntil(lambda: not window.many.busy)
     assert find("status_state").text().endswith("ready")
     assert not find("status_numbers").text()
@@ -488,7 +489,7 @@ def test_a_group_stays_in_its_panel_when_the_next_one_starts(
     assert find("group_stop_button").toolTip().endswith("Not now: this group has ended")
     assert not find("group_resume_button").isEnabled()
     assert len(panel.model.statuses) == 3
-    window.many.session.command("stop")
+    window.many.session.command(Verb.STOP)
     qtbot.waitUntil(lambda: not window.many.busy)
     find("group_resume_button").click()
     assert played.last.job == ResumedGroup(path=first.group.path)

@@ -14,6 +14,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
+from td3core.protocol.steering import Verb
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 
 
@@ -86,7 +87,7 @@ def test_a_process_that_is_killed_leaves_its_run_interrupted(make_group, conduct
 
 
 def test_stop_saves_what_trains_and_starts_nothing_more(make_group, conduct) -> None:
-    at = {(0, SeedState.TRAINING): Command(verb="stop")}
+    at = {(0, SeedState.TRAINING): Command(verb=Verb.STOP)}
     stage, statuses = conduct(make_group((0, 1)), Actor.start, at, jobs=1)
     assert [actor.asked for actor in stage.actors] == [["stop"]]
     assert [status.state for status in statuses] == [SeedState.STOPPED, SeedState.STOPPED]
@@ -100,8 +101,8 @@ def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
             actor.report(ended(actor.config))
 
     at = {
-        (0, SeedState.TRAINING): Command(verb="pause", seed=0),
-        (1, SeedState.FINISHED): Command(verb="stop", seed=0),
+        (0, SeedState.TRAINING): Command(verb=Verb.PAUSE, seed=0),
+        (1, SeedState.FINISHED): Command(verb=Verb.STOP, seed=0),
     }
     stage, statuses = conduct(make_group((0, 1)), act, at)
     assert stage.actors[0].asked == ["pause", "stop"]
@@ -111,8 +112,8 @@ def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
 
 def test_a_waiting_run_that_is_paused_starts_once_it_is_resumed(make_group, conduct) -> None:
     at = {
-        (1, SeedState.WAITING): Command(verb="pause", seed=1),
-        (2, SeedState.FINISHED): Command(verb="resume", seed=1),
+        (1, SeedState.WAITING): Command(verb=Verb.PAUSE, seed=1),
+        (2, SeedState.FINISHED): Command(verb=Verb.RESUME, seed=1),
     }
     stage, statuses = conduct(make_group((0, 1, 2)), finish, at, jobs=1)
     assert [actor.seed for actor in stage.actors] == [0, 2, 1]
@@ -126,9 +127,9 @@ def test_a_stopped_run_can_be_resumed_while_others_train(make_group, conduct) ->
             actor.report(ended(actor.config))
 
     at = {
-        (0, SeedState.TRAINING): Command(verb="stop", seed=0),
-        (0, SeedState.STOPPED): Command(verb="resume", seed=0),
-        (0, SeedState.FINISHED): Command(verb="stop", seed=1),
+        (0, SeedState.TRAINING): Command(verb=Verb.STOP, seed=0),
+        (0, SeedState.STOPPED): Command(verb=Verb.RESUME, seed=0),
+        (0, SeedState.FINISHED): Command(verb=Verb.STOP, seed=1),
     }
     stage, statuses = conduct(make_group((0, 1)), act, at)
     assert [actor.seed for actor in stage.actors] == [0, 1, 0]
@@ -234,14 +235,15 @@ def test_a_damaged_file_of_a_group_is_refused(make_group, content: str) -> None:
 
 def test_a_request_in_the_folder_of_the_group_reaches_its_process(make_group, conduct) -> None:
     group = make_group((0, 1))
-    request(group, Command(verb="kill"))
+    request(group, Command(verb=Verb.KILL))
 
     def act(actor: Actor) -> None:
         actor.start()
         if actor.seed == 1:
-            for name in ("1.json", "2.json"):
-                (group.path / "requests" / name).write_text('{"verb": "format", "seed": null}')
-            request(group, Command(verb="stop"))
+            for name, verb in (("1.json", "format"), ("2.json", "detach")):
+                content = f'{{"verb": "{verb}", "seed": null}}'
+                (group.path / "requests" / name).write_text(content)
+            request(group, Command(verb=Verb.STOP))
 
     stage, statuses = conduct(group, act)
     # The request that came before the group was started is dropped, as is what makes no sense.
@@ -259,7 +261,7 @@ def test_saving_reaches_runs_that_train_and_those_that_wait_still_start(
             actor.report(ended(actor.config))
 
     group = make_group((0, 1))
-    save, stop = Command(verb="save"), Command(verb="stop", seed=0)
+    save, stop = Command(verb=Verb.SAVE), Command(verb=Verb.STOP, seed=0)
     at = {(0, SeedState.STARTING): save, (0, SeedState.TRAINING): stop}
     stage, statuses = conduct(group, act, at, jobs=1)
     assert stage.actors[0].asked == ["save", "stop"]
