@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.plots.along import BY_STEPS, LABELS, StepMap, heading_at
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
@@ -23,6 +22,7 @@ from studio.plots.legend import Legend
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
+from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
@@ -206,7 +206,7 @@ class PlotCard(QWidget):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.show_grid(shown, _GRID)
 
-    def set_step_map(self, step_map: StepMap) -> None:
+    def set_step_map(self, step_map: StepToX) -> None:
         """Place steps along the x axis by another map."""
         renamed = step_map.axis != self.step_map.axis
         self.step_map = step_map

@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from studio.plots.along import BY_STEPS, StepMap
 from studio.plots.card import PlotCard
 from studio.plots.view_range import steps_shown
+from studio.plots.x_axis import BY_STEPS, StepToX
 from studio.theme.theme import Theme
 
 _COLUMNS = 2
@@ -96,7 +96,7 @@ class CurveGrid(QWidget):
         """Return where the x axis ends at the latest; 0 if that is unknown."""
         return 0
 
-    def step_map(self) -> StepMap:
+    def step_map(self) -> StepToX:
         """Return where steps stand on the x axis."""
         return BY_STEPS
 

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QWidget
 
-from studio.plots.along import AXES
+from studio.plots.x_axis import AXES
 from studio.widgets.controls import describe
 
 _SETTLED_MS = 150

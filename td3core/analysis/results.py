@@ -60,7 +60,7 @@ class RunResults:
         """Return the table of a metric, shape (n, 3)."""
         return self.evaluations if metric == "eval" else self.episodes
 
-    def along(self, env_steps: Doubles, x: XAxis) -> Doubles:
+    def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
         """Return where on an x axis something measured at rising steps lies, shape (n,).
 
         On the axis of episodes that is how many had ended by then, on that of time the seconds
@@ -83,7 +83,7 @@ class RunResults:
             smoothing: how many values a mean is taken of; 1 leaves them as they are.
         """
         rows = self.rows(metric)
-        at = self.along(rows[:, 0], x)
+        at = self.on_axis(rows[:, 0], x)
         known = np.isfinite(at)
         return at[known], trailing_mean(rows[:, 1], smoothing)[known]
 

@@ -3,7 +3,7 @@
 Start with ``header.py`` for what a checkpoint is, then ``format.py`` for how it lies on disk.
 """
 
-from td3core.checkpoint.format import SUFFIX, load, read_header, save, sealed
+from td3core.checkpoint.format import SUFFIX, load, read_header, save, with_digest
 from td3core.checkpoint.header import Checkpoint, Counters, Header
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "load",
     "read_header",
     "save",
-    "sealed",
+    "with_digest",
 ]

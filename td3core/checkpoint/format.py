@@ -50,7 +50,7 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
     """
     data = serialise(
         {name: np.ascontiguousarray(array) for name, array in tensors.items()},
-        metadata={_KEY: sealed(_meaning(header), tensors)},
+        metadata={_KEY: with_digest(_metadata(header), tensors)},
     )
     write_atomically(path, data)
 
@@ -61,7 +61,7 @@ def require_readable(path: Path, agent: Checkpoint) -> None:
     Raises:
         RequestError: the description or a tensor is not what the configuration implies.
     """
-    header = _header(path, {_KEY: json.dumps(_meaning(agent.header))})
+    header = _header(path, {_KEY: json.dumps(_metadata(agent.header))})
     _check_shapes(path, header, {name: array.shape for name, array in agent.tensors.items()})
     _check_values(path, header, agent.tensors)
 
@@ -92,9 +92,9 @@ def load(path: Path) -> Checkpoint:
             raise RequestError(
                 "{file} holds a tensor of an unknown kind.", file=path.name
             ) from problem
-        meaning = json.loads(file.metadata()[_KEY])
+        metadata = json.loads(file.metadata()[_KEY])
     _check_values(path, header, tensors)
-    if json.loads(sealed(meaning, tensors)) != meaning:
+    if json.loads(with_digest(metadata, tensors)) != metadata:
         raise RequestError(
             "{file} was altered after it was saved (its check sum differs).", file=path.name
         )
@@ -128,7 +128,7 @@ def _require_short_header(path: Path) -> None:
         raise ValueError(f"its header has {length} bytes")
 
 
-def _meaning(header: Header) -> dict[str, Any]:
+def _metadata(header: Header) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "config": to_dict(header.config),
@@ -145,8 +145,8 @@ def _meaning(header: Header) -> dict[str, Any]:
 
 def _header(path: Path, metadata: dict[str, str] | None) -> Header:
     try:
-        meaning = json.loads((metadata or {})[_KEY])
-        schema = int(meaning["schema"])
+        found = json.loads((metadata or {})[_KEY])
+        schema = int(found["schema"])
     except _DAMAGE as problem:
         raise RequestError("{file} was not written by TD3 Studio.", file=path.name) from problem
     if schema > SCHEMA:
@@ -158,17 +158,17 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             known=SCHEMA,
         )
     try:
-        config, tunables = make_settings({**meaning["config"], **meaning["tunables"]})
+        config, tunables = make_settings({**found["config"], **found["tunables"]})
         return Header(
             config=config,
             tunables=tunables,
-            env=_env_info(meaning["env"]),
-            counters=_counters(meaning["counters"]),
-            evaluation=_evaluation(meaning["evaluation"]),
-            complete=bool(meaning["complete"]),
-            created=str(meaning["created"]),
-            wall_s=_seconds(meaning.get("wall_s", 0.0)),
-            numerics={str(k): str(v) for k, v in meaning.get("made_by", {}).items()},
+            env=_env_info(found["env"]),
+            counters=_counters(found["counters"]),
+            evaluation=_evaluation(found["evaluation"]),
+            complete=bool(found["complete"]),
+            created=str(found["created"]),
+            wall_s=_seconds(found.get("wall_s", 0.0)),
+            numerics={str(k): str(v) for k, v in found.get("made_by", {}).items()},
         )
     except _DAMAGE as problem:
         raise RequestError(
@@ -273,12 +273,12 @@ def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
         )
 
 
-def sealed(meaning: dict[str, Any], tensors: Arrays) -> str:
+def with_digest(metadata: dict[str, Any], tensors: Arrays) -> str:
     """Return a description as JSON, with a check sum over itself and every tensor in it.
 
     Flipped bits must not pass as an agent, nor as its settings.
     """
-    plain = {key: value for key, value in meaning.items() if key != "digest"}
+    plain = {key: value for key, value in metadata.items() if key != "digest"}
     total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])

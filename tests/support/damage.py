@@ -138,7 +138,7 @@ def of_meaning(source: Source, data: bytes) -> bytes:
         tensors[name] = _other(source, tensors[name])
         if source.random() < 0.1:
             del tensors[name]
-    return serialise(tensors, metadata={KEY: checkpoint.sealed(meaning, tensors)})
+    return serialise(tensors, metadata={KEY: checkpoint.with_digest(meaning, tensors)})
 
 
 def _tensors(data: bytes) -> dict[str, Any]:

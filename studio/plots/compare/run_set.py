@@ -64,7 +64,7 @@ class ComparedRun:
         if self.training is None:
             return np.empty(0), np.empty(0)
         values = self.training[:, TRAINING_COLUMNS.index(view.column(plotted))]
-        at = self.results.along(self.training[:, 0], view.x)
+        at = self.results.on_axis(self.training[:, 0], view.x)
         known = np.isfinite(values) & np.isfinite(at)
         return at[known], trailing_mean(values[known], view.smoothing)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from studio.plots.along import BY_STEPS, StepMap
 from studio.plots.canvas import PlotCanvas
+from studio.plots.x_axis import BY_STEPS, StepToX
 from studio.session.series import Numbers
 from studio.theme.theme import Theme
 
@@ -21,7 +21,7 @@ class View:
     """First and last step in view; of a comparison, the ends of its x axis."""
     points: int
     """About how many points of a curve the screen can show."""
-    along: StepMap = BY_STEPS
+    along: StepToX = BY_STEPS
     """Where steps stand on the x axis."""
 
 

@@ -3,13 +3,13 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.plots.along import StepMap, map_of
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, layers_of
 from studio.plots.grid import CurveGrid
 from studio.plots.layers.curves import CurveLayer
 from studio.plots.run.headline import Headline
 from studio.plots.view_controls import SmoothingSlider, make_axis_combo
+from studio.plots.x_axis import StepToX, map_of
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.analysis.results import XAxis
@@ -129,7 +129,7 @@ class PlotGrid(CurveGrid):
 
     # How the curves are seen --------------------------------------------------------------------
 
-    def step_map(self) -> StepMap:
+    def step_map(self) -> StepToX:
         """Return where steps stand on the x axis that the user has chosen."""
         return map_of(self._model, self._axis)
 

@@ -15,7 +15,7 @@ from td3core.protocol.events import Evaluated, Event, Preparing, Warned
 
 
 class GroupProgress(BarReporter):
-    """A listener for a :class:`~td3core.experiments.groups.conductor.Conductor`."""
+    """A listener for a :class:`~td3core.experiments.groups.runner.GroupRunner`."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(

@@ -15,8 +15,8 @@ from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Ended
@@ -66,12 +66,12 @@ def _run(
     log(f"Group {group.name}")
     log(f"{len(group.seeds)} runs, {allocation.reason}")
     with GroupProgress(console) as progress:
-        conductor = Conductor(group, allocation, progress.report, progress.log, consent=consent)
+        runner = GroupRunner(group, allocation, progress.report, progress.log, consent=consent)
         try:
-            with interrupts_stop(conductor):
-                statuses = conductor.run(save=save)
+            with interrupts_stop(runner):
+                statuses = runner.run(save=save)
         except KeyboardInterrupt:
-            statuses, killed = tuple(conductor.statuses.values()), True
+            statuses, killed = tuple(runner.statuses.values()), True
         else:
             killed = False
     _require_not_refused(group, statuses)

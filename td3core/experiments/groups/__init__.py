@@ -1,5 +1,5 @@
 """Groups: runs that differ in their seeds only.
 
-Start with ``conductor.py``, which trains a group; ``group.py`` is the group's file, ``process.py``
+Start with ``runner.py``, which trains a group; ``group.py`` is the group's file, ``process.py``
 trains a group in the background of a window.
 """

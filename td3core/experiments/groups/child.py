@@ -5,7 +5,6 @@ import time
 
 from td3core.errors import Message, RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
-from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import (
     CODEC,
@@ -15,6 +14,7 @@ from td3core.experiments.groups.messages import (
     NewGroup,
     ResumedGroup,
 )
+from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
@@ -56,15 +56,15 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
         allocation = allocation_of(group, job.consent, stopped=commands.stopped)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
-    conductor = Conductor(
+    runner = GroupRunner(
         group,
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
         consent=job.consent,
     )
-    commands.begin(conductor)
-    return GroupEnded(statuses=conductor.run(save=extended))
+    commands.begin(runner)
+    return GroupEnded(statuses=runner.run(save=extended))
 
 
 class _Throttle:
@@ -88,15 +88,15 @@ class _Commands:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._conductor: Conductor | None = None
+        self._conductor: GroupRunner | None = None
         self._early: list[Command] = []
         self._detached = False
 
-    def begin(self, conductor: Conductor) -> None:
+    def begin(self, runner: GroupRunner) -> None:
         with self._lock:
-            self._conductor = conductor
+            self._conductor = runner
             for command in self._early:
-                conductor.command(command)
+                runner.command(command)
 
     def stopped(self) -> bool:
         """Return whether the group is to end before it has begun."""

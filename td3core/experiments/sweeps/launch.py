@@ -12,10 +12,10 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
-from td3core.experiments.sweeps.conductor import SweepConductor
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.runner import SweepRunner
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
@@ -104,9 +104,9 @@ def conduct(
         else:
             executor = connect(slots, request.consent, folder, announce)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
-        conductor = SweepConductor(spec, folder, study, executor, control, report)
-        state = conductor.run()
-    return state, conductor.failed
+        runner = SweepRunner(spec, folder, study, executor, control, report)
+        state = runner.run()
+    return state, runner.failed
 
 
 def _class_of_all(

@@ -132,7 +132,7 @@ def rewritten(path: Path, whole: bytes, keys: str, value: Any) -> Path:
         inner = inner[key]
     inner[last] = value
     tensors = make_agent().state()
-    text = checkpoint.sealed(meaning, tensors)
+    text = checkpoint.with_digest(meaning, tensors)
     path.write_bytes(serialise(tensors, metadata={META: text}))
     return path
 

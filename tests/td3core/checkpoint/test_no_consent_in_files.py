@@ -18,7 +18,7 @@ def test_a_consent_is_neither_written_nor_read(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "a.safetensors")
     header = make_header(path, env=ENV)
     object.__setattr__(header.env, "consent", Consent(frozenset({("theirs_env", "/")})))
-    meaning = files._meaning(header)
+    meaning = files._metadata(header)
     assert "consent" not in json.dumps(meaning)
     assert read_header(path).env.choice.consent == NO_CONSENT
     for forged in ({"allowed": [["theirs_env", "/"]]}, None):

@@ -264,7 +264,7 @@ def test_a_checkpoint_from_before_there_were_arguments_opens(tmp_path: Path) -> 
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     known = checkpoint.read_header(path).env.choice
     del meaning["env"]["args"], meaning["config"]["env_args"], meaning["config"]["env_check"]
-    save_file(tensors, path, metadata={"td3_studio": checkpoint.sealed(meaning, tensors)})
+    save_file(tensors, path, metadata={"td3_studio": checkpoint.with_digest(meaning, tensors)})
     assert checkpoint.load(path).header.env.choice == EnvChoice(known.env_id)
 
 

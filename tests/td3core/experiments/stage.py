@@ -1,4 +1,4 @@
-"""Plays the processes of a group, so that its conductor can be tested without them."""
+"""Plays the processes of a group, so that its runner can be tested without them."""
 
 from collections.abc import Callable
 from pathlib import Path

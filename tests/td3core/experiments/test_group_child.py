@@ -44,7 +44,7 @@ def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
     parent, stage = Parent(job), Stage(finish)
     monkeypatch.setattr(child, "ParentLink", lambda _: parent)
     monkeypatch.setattr(child, "ignore_terminal", lambda: None)
-    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
     child.main()
     ended = parent.received[-1]
     assert isinstance(ended, GroupEnded)

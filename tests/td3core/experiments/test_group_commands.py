@@ -31,7 +31,7 @@ def command(
     """Run a command whose processes are played; return its status and object."""
 
     def call(*words: str, act: Callable[[Actor], None] = finish) -> Answer:
-        monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", Stage(act))
+        monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(act))
         status = main([*words, "--runs-dir", str(runs_dir), "--json"])
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 1
@@ -90,7 +90,7 @@ def test_a_wrong_request_starts_nothing(command, runs_dir: Path, words, sentence
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
-    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", Stage(finish))
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(finish))
     words = ("--seeds", "1-3", "--steps", "60", "--runs-dir", str(runs_dir))
     assert main(["train", STEPS_ENV, *words]) == 0
     out = capsys.readouterr().out

@@ -19,8 +19,8 @@ from td3core import checkpoint
 from td3core.envs.trust import typed
 from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group, open_group
+from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import NewRun
 from td3core.experiments.run_process import RunProcess
@@ -156,7 +156,7 @@ def conduct(group: Group, on_status: Callable[[SeedStatus], None] = lambda statu
     allocation = Allocation(jobs=2, threads=1, reason=Message("because"))
     consent = typed(group.config.choice).consent
     report = lambda status, event: on_status(status)  # noqa: E731
-    return Conductor(group, allocation, report, consent=consent).run()
+    return GroupRunner(group, allocation, report, consent=consent).run()
 
 
 @pytest.mark.slow

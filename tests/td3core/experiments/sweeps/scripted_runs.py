@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from td3core.experiments.sweeps.conductor import SweepConductor
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.runner import SweepRunner
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.protocol.rows import EVALUATION_COLUMNS
@@ -95,15 +95,15 @@ def conduct(
     more: str = "",
     control: Control | None = None,
     report: Callable[[SweepState], None] = lambda _: None,
-) -> tuple[SweepState, SweepConductor]:
+) -> tuple[SweepState, SweepRunner]:
     """Conduct a sweep of scripted runs, or continue it."""
     text = TEXT.format(trials=trials, more=more)
     spec = parse(text, "scripted")
     folder = SweepFolder(runs_dir, spec.name)
     folder.begin(text, spec)
     with SweepStudy(folder.study_file, spec) as study:
-        conductor = SweepConductor(spec, folder, study, executor, control or Control(), report)
-        return conductor.run(), conductor
+        runner = SweepRunner(spec, folder, study, executor, control or Control(), report)
+        return runner.run(), runner
 
 
 def state_on_disk(runs_dir: Path) -> dict[str, object]:

@@ -152,8 +152,8 @@ def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
         "[settings]\nlearning_starts=100\neval_interval=1000\n"
         "[space]\ntau={low=0.0,high=0.5,step=0.25}\nactor_hidden={choices=[[8],[8,8]]}\n"
     )
-    from td3core.experiments.sweeps.conductor import SweepConductor
     from td3core.experiments.sweeps.file import parse
+    from td3core.experiments.sweeps.runner import SweepRunner
     from td3core.experiments.sweeps.study import SweepStudy
 
     spec = parse(text, "grid")
@@ -161,7 +161,7 @@ def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
     folder.begin(text, spec)
     with SweepStudy(folder.study_file, spec) as study:
         executor = ScriptedExecutor(rising)
-        state = SweepConductor(spec, folder, study, executor, Control()).run()
+        state = SweepRunner(spec, folder, study, executor, Control()).run()
     tried = {(t.settings["tau"], tuple(t.settings["actor_hidden"])) for t in state.trials}
     assert tried == {(tau, hidden) for tau in (0.0, 0.25, 0.5) for hidden in ((8,), (8, 8))}
     assert len(state.trials) == 6
@@ -175,10 +175,10 @@ def test_half_the_trials_may_fail(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
     broken = Outcome(stopped="failed", message="The environment broke at step 7.")
     executor.outcomes = {f"scripted_t00{number}_s0": broken for number in (0, 2, 4)}
-    state, conductor = conduct(runs_dir, executor, trials=6)
+    state, runner = conduct(runs_dir, executor, trials=6)
     assert (state.count("failed"), state.count("done")) == (3, 3)
     assert state.trials[2].reason == "The environment broke at step 7."
-    assert not conductor.failed
+    assert not runner.failed
     assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
 
 
@@ -187,8 +187,8 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
     broken = Outcome(stopped="failed", message="No such file.")
     executor.outcomes = {f"scripted_t{number:03d}_s0": broken for number in range(20)}
-    state, conductor = conduct(runs_dir, executor, trials=20)
-    assert conductor.failed
+    state, runner = conduct(runs_dir, executor, trials=20)
+    assert runner.failed
     assert len(state.trials) == 5
     assert state.message == "All of the first 5 trials failed; the last one: No such file."
 
@@ -235,7 +235,7 @@ def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
         def wait(self, timeout_s: float) -> list[RunEnd]:
             return []
 
-    monkeypatch.setattr("td3core.experiments.sweeps.conductor._SAVE_S", 0.05)
+    monkeypatch.setattr("td3core.experiments.sweeps.runner._SAVE_S", 0.05)
     control, executor = Control(), Hanging(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=lambda _: control.stop())
     assert executor.stopped == ["scripted_t000_s0"]

@@ -29,7 +29,7 @@ _SAVE_S = 60.0
 """How long runs that are stopped may take to save; those that hang are ended after that."""
 
 
-class SweepConductor:
+class SweepRunner:
     """Runs one sweep to its end, or until it is stopped."""
 
     def __init__(

@@ -35,7 +35,7 @@ def _ignore(*_: object) -> None:
     pass
 
 
-class Conductor:
+class GroupRunner:
     """Starts runs as places get free, passes on commands, and keeps the status of each.
 
     Runs that are finished are left alone, those that were interrupted are resumed. A run that fails
@@ -107,7 +107,7 @@ class Conductor:
         return tuple(self.statuses.values())
 
     def _await_earlier_runs(self) -> None:
-        """Wait for runs whose conductor was killed: they are saving."""
+        """Wait for runs whose runner was killed: they are saving."""
         end = time.monotonic() + _RELEASE_S
         runs = [found.run for found in self._group.runs().values()]
         while any(map(holder, runs)) and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""What a conductor makes of its runs; their processes are played by the test."""
+"""What a runner makes of its runs; their processes are played by the test."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from td3core.errors import Message, RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, request
-from td3core.experiments.groups.conductor import Conductor
 from td3core.experiments.groups.group import Group, find_group, open_group
+from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import ResumedRun
 from td3core.experiments.run_process import RunProcess
@@ -29,16 +29,16 @@ def conduct(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Stage, tuple
         jobs: int = 2,
     ) -> tuple[Stage, tuple[SeedStatus, ...]]:
         stage, waiting = Stage(act), dict(at or {})
-        monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+        monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
 
         def report(status: SeedStatus, event: Event | None) -> None:
             command = waiting.pop((status.seed, status.state), None)
             if command is not None:
-                conductor.command(command)
+                runner.command(command)
 
         allocation = Allocation(jobs=jobs, threads=1, reason=Message("because"))
-        conductor = Conductor(group, allocation, report)
-        return stage, conductor.run()
+        runner = GroupRunner(group, allocation, report)
+        return stage, runner.run()
 
     return train
 
@@ -142,11 +142,11 @@ def test_ctrl_c_twice_kills_what_trains(make_group, conduct, monkeypatch) -> Non
         raise KeyboardInterrupt
 
     stage = Stage(act)
-    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
     allocation = Allocation(jobs=1, threads=1, reason=Message("because"))
-    conductor = Conductor(make_group((0, 1)), allocation, lambda status, event: None)
+    runner = GroupRunner(make_group((0, 1)), allocation, lambda status, event: None)
     with pytest.raises(KeyboardInterrupt):
-        conductor.run()
+        runner.run()
 
 
 def test_no_process_is_waited_for_without_end(make_group, monkeypatch) -> None:
@@ -157,11 +157,11 @@ def test_no_process_is_waited_for_without_end(make_group, monkeypatch) -> None:
             raise ZeroDivisionError
 
     stage = Stage(act)
-    monkeypatch.setattr("td3core.experiments.groups.conductor.RunProcess", stage)
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
     allocation = Allocation(jobs=3, threads=1, reason=Message("because"))
-    conductor = Conductor(make_group((0, 1, 2, 3)), allocation, lambda status, event: None)
+    runner = GroupRunner(make_group((0, 1, 2, 3)), allocation, lambda status, event: None)
     with pytest.raises(ZeroDivisionError):
-        conductor.run()
+        runner.run()
     # The first has finished, two are left when the group breaks off.
     assert [actor.asked for actor in stage.actors] == [[], ["stop"], ["stop"], []]
     assert len(stage.waited) == 3

@@ -32,7 +32,7 @@ def heading_at(axis: XAxis, x: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepMap:
+class StepToX:
     """Turns steps of a run into places on the x axis and back."""
 
     axis: XAxis = "steps"
@@ -52,10 +52,10 @@ class StepMap:
         return float(np.interp(place, self.places, self.steps))
 
 
-BY_STEPS = StepMap()
+BY_STEPS = StepToX()
 
 
-def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepMap:
+def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepToX:
     """Return the map of a run, from the episodes and times recorded so far."""
     if axis == "steps":
         return BY_STEPS
@@ -67,7 +67,7 @@ def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepMap:
         series = curves.clock
         places = series.column("wall_s")
     steps = series.column("env_steps")
-    return StepMap(
+    return StepToX(
         axis=axis,
         steps=np.concatenate(([0.0], steps)),
         places=np.concatenate(([0.0], places)),
