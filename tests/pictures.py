@@ -28,9 +28,9 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
-from td3core.evaluation.disturbance import Variant  # noqa: E402
-from td3core.evaluation.entrants import Entrant  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
+from td3core.playing.compared import ComparedAgent  # noqa: E402
+from td3core.playing.disturbance import Variant  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
 
 ENV = "Pendulum-v1"
@@ -245,8 +245,8 @@ def compare_agents(by: Photographer) -> None:
     earlier = sorted(walker.with_suffix("").glob("step_*.safetensors"))
     window.stage.toggle_large()
     pane.load(walker)
-    varied = [Entrant(walker, variant) for variant in (Variant.NOISE, Variant.PUSH)]
-    pane.comparison.compare([Entrant(walker), Entrant(earlier[2]), *varied])
+    varied = [ComparedAgent(walker, variant) for variant in (Variant.NOISE, Variant.PUSH)]
+    pane.comparison.compare([ComparedAgent(walker), ComparedAgent(earlier[2]), *varied])
     view = pane.comparison.view
     by.until(lambda: pane.comparison.on_show and view.title.text().startswith("step"))
     pane.player.play()

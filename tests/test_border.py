@@ -34,7 +34,7 @@ PLANTED = {
         "from td3core.training import launch",
     ),
     "The renderer's process knows neither Qt nor torch": (
-        "studio/replay/renderer/stage.py",
+        "studio/replay/renderer/episode.py",
         "from PySide6.QtCore import QObject",
     ),
 }

@@ -7,11 +7,10 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_return
-from studio.replay.renderer.protocol import Loaded
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.widgets.controls import make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.step import RolloutStep
 
 _FIGURES = {"step": 3, "return": 4, "episode": 3}
 """The numbers shown, each with its share of the width."""
@@ -52,14 +51,13 @@ class Caption(QWidget):
         )
         self.title.show()
 
-    def show_picture(self, picture: Picture) -> None:
+    def show_frame(self, frame: Frame) -> None:
         """Show the numbers that belong to a picture."""
-        moment = picture.moment
-        figures = (f"{moment.step}", format_return(moment.total), f"{picture.episode + 1}")
+        step = frame.step
+        figures = (f"{step.number}", format_return(step.total), f"{frame.episode + 1}")
         for label, name, figure in zip(self._figures, _FIGURES, figures, strict=True):
             label.setText(f"{name} {figure}")
-        self.ending.setText(ending_text(moment))
-        self.ending.setVisible(moment.over)
+        show_ending(self.ending, step)
 
     def clear(self) -> None:
         """Show no agent."""
@@ -113,6 +111,7 @@ def ending_label(name: str) -> QLabel:
     return label
 
 
-def ending_text(moment: RolloutStep) -> str:
-    """Return how an episode ended."""
-    return "ended" if moment.terminated else "time limit"
+def show_ending(label: QLabel, step: RolloutStep) -> None:
+    """Show how an episode ended, if it has."""
+    label.setText(step.ending)
+    label.setVisible(step.over)

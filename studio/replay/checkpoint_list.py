@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.checkpoint_model import CheckpointModel, Section
-from studio.replay.follower import ShownAgent
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
 from studio.tasks.background_reader import BackgroundReader

@@ -11,8 +11,8 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from studio.replay import checkpoint_rows
 from studio.replay.checkpoint_rows import Row, gone_row, heading, row_of
-from studio.replay.follower import ShownAgent
 from studio.replay.header_cache import HeaderCache
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
 from td3core.checkpoint import SUFFIX, Header

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
 from studio.formatting import format_count, format_return, format_size, short_steps
-from studio.replay.follower import ShownAgent
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.widgets.labels import plain_tip
 from td3core.checkpoint import Header
 

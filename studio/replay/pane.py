@@ -11,13 +11,11 @@ from studio.replay.caption import Caption
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.code_question import CodeQuestion
 from studio.replay.compare.comparison import Comparison
-from studio.replay.follower import NEWEST, Follower
 from studio.replay.frame_view import FrameView
+from studio.replay.newest_agent_tracker import NEWEST, NewestAgentTracker
 from studio.replay.options.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
-from studio.replay.renderer.protocol import Loaded
-from studio.replay.renderer_client import Picture
-from studio.replay.share.menu import ShareButton
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.camera_menu import CameraMenu
@@ -48,7 +46,7 @@ class ReplayPane(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._player, self._consent = Player(self), consent
         self.options = ReplayOptions(settings or QSettings(), self._player, self)
-        self._follower = Follower(self._player, self._load, self._may_follow)
+        self._tracker = NewestAgentTracker(self._player, self._load, self._may_follow)
         self._resume_when_shown = self._large = False
         self._make_widgets()
         self._lay_out()
@@ -64,16 +62,26 @@ class ReplayPane(QWidget):
         """The owner of the replay's state."""
         return self._player
 
+    @property
+    def names(self) -> list[str]:
+        """What the agents on show are called."""
+        return self.comparison.names or [self.caption.title.text()]
+
+    @property
+    def columns(self) -> int:
+        """How many pictures of a comparison stand in a row."""
+        return self.comparison.view.columns
+
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run in progress, if there is one, and follow it.
 
         One that resumes has saved agents before: its newest comes on show.
         """
         self.checkpoints.set_current_run(path)
-        self._follower.set_run(path)
+        self._tracker.set_run(path)
         self._follow_if_preferred()
         if self.controls.follows_latest and self._may_follow():
-            self._follower.set_enabled(True)
+            self._tracker.set_enabled(True)
 
     def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
         """List the checkpoints of an opened run; load its best agent, its newest if it trains.
@@ -81,13 +89,13 @@ class ReplayPane(QWidget):
         A newest agent that is on show stays there while it is followed: its run may be resumed.
         """
         self.checkpoints.set_current_run(agents.run, agents)
-        self._follower.set_run(agents.run, agents)
+        self._tracker.set_run(agents.run, agents)
         if live:
             self._follow_if_preferred()
-        follows, shown = self.controls.follows_latest, self._follower.shown
+        follows, shown = self.controls.follows_latest, self._tracker.shown
         if follows and shown is not None and shown.role == NEWEST:
             return
-        first = self._follower.newest if live and follows else agents.favourite
+        first = self._tracker.newest if live and follows else agents.favourite
         if first is not None:
             self.load(first)
 
@@ -108,8 +116,8 @@ class ReplayPane(QWidget):
     ) -> None:
         """List a checkpoint that has just been written, and show it next if the user wants that."""
         self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
-        self._follower.set_run(self.checkpoints.current_run)
-        self._follower.note_saved(path, env_steps)
+        self._tracker.set_run(self.checkpoints.current_run)
+        self._tracker.note_saved(path, env_steps)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
         """List the mean return of the current run's checkpoint of a step, if there is one."""
@@ -134,7 +142,6 @@ class ReplayPane(QWidget):
     def shutdown(self) -> None:
         """End the renderer, and stop reading for the list."""
         self.checkpoints.shutdown()
-        self.share.shutdown()
         self._player.close()
 
     # Building -----------------------------------------------------------------------------------
@@ -157,10 +164,6 @@ class ReplayPane(QWidget):
         self.comparison = Comparison(
             self._player, self.checkpoints, self.timeline, self._give_consent, self
         )
-        self.share = ShareButton(self._player, self._consent, self)
-        self.share.tasks.columns = lambda: self.comparison.view.columns
-        self.share.tasks.names = lambda: self.comparison.names or [self.caption.title.text()]
-        self.controls.add_tool(self.share)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)
@@ -182,7 +185,7 @@ class ReplayPane(QWidget):
 
     def _connect(self) -> None:
         player, controls = self._player, self.controls
-        player.frame_ready.connect(self._show_picture)
+        player.frame_ready.connect(self._show_frame)
         player.loaded.connect(self._show_loaded)
         player.refused.connect(self.show_message)
         player.code_refused.connect(self._show_code_refused)
@@ -199,13 +202,13 @@ class ReplayPane(QWidget):
         controls.seed_changed.connect(player.start_over)
         self.question.allowed.connect(self._load_and_play)
         self.renderer_button.clicked.connect(player.restart)
-        controls.follow_check.toggled.connect(self._follower.set_enabled)
+        controls.follow_check.toggled.connect(self._tracker.set_enabled)
         # Only what the user clicks is a preference; the pane unticks it, too.
         controls.follow_check.clicked.connect(self.options.set_follow_latest)
-        self._follower.changed.connect(self._show_agent)
+        self._tracker.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
-        self.checkpoints.listed.connect(self._follower.note_listed)
+        self.checkpoints.listed.connect(self._tracker.note_listed)
         self._source = TimelineSource(self.checkpoints.model, self)
         self._source.changed.connect(self.timeline.show_points)
         self.timeline.chosen.connect(self._choose_and_play)
@@ -223,7 +226,7 @@ class ReplayPane(QWidget):
             self._player.pause()
         elif self._has_agent():
             if not self.comparison.active:
-                self._follower.catch_up()
+                self._tracker.catch_up()
             self._player.play()
 
     @Slot()
@@ -264,7 +267,7 @@ class ReplayPane(QWidget):
 
     def _stop_following_for(self, path: Path) -> None:
         """Keep what the user chooses on show: the next agent of the run would take its place."""
-        if self.checkpoints.current_run is not None and path != self._follower.newest:
+        if self.checkpoints.current_run is not None and path != self._tracker.newest:
             self.controls.follow_check.setChecked(False)
 
     def _follow_if_preferred(self) -> None:
@@ -272,7 +275,7 @@ class ReplayPane(QWidget):
 
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
-        shown = self._follower.shown
+        shown = self._tracker.shown
         # The path may hold another agent than the one on show.
         if path != self._player.path or not waiting or (shown is not None and shown.gone):
             self.load(path)
@@ -309,7 +312,7 @@ class ReplayPane(QWidget):
     def _end_comparison(self, first: Path) -> None:
         """Show one agent alone: the first, or the newest if it is followed and was saved since."""
         self.load(first)
-        self._follower.catch_up()
+        self._tracker.catch_up()
 
     @Slot(QSize)
     def _fit(self, size: QSize) -> None:
@@ -319,11 +322,11 @@ class ReplayPane(QWidget):
     # State of the player ------------------------------------------------------------------------
 
     @Slot(object)
-    def _show_picture(self, picture: Picture) -> None:
-        if not picture.image.isNull() and not picture.lanes:
-            self.view.show_image(picture.image)
-        self.caption.show_picture(picture)
-        self.controls.show_picture(picture)
+    def _show_frame(self, frame: Frame) -> None:
+        if len(frame.images) == 1:
+            self.view.show_image(frame.images[0])
+        self.caption.show_frame(frame)
+        self.controls.show_frame(frame)
 
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
@@ -334,7 +337,7 @@ class ReplayPane(QWidget):
     @Slot()
     def _show_agent(self) -> None:
         """Name the agent on show, and what it is to its run; mark it in list and timeline."""
-        agent, shown = self._player.agent, self._follower.shown
+        agent, shown = self._player.agent, self._tracker.shown
         if agent is None or shown is None:
             return
         self.caption.show_agent(agent, shown.role)
@@ -404,6 +407,6 @@ class ReplayPane(QWidget):
         if self._resume_when_shown:
             self._resume_when_shown = False
             if not self.comparison.active:
-                self._follower.catch_up()
+                self._tracker.catch_up()
             self._player.play()
         super().showEvent(event)

@@ -9,10 +9,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 
 from studio.replay.renderer import protocol
-from studio.replay.renderer_client import Picture, ReceivedFrame, RendererClient, image_of
+from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.evaluation.entrants import Entrant
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.numbers import Steps
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Player(QObject):
     """
 
     frame_ready = Signal(object)
-    """Carries a :class:`~studio.replay.renderer_client.Picture`, played or from the past."""
+    """Carries a :class:`~studio.replay.renderer.protocol.Frame`, played or from the past."""
     episode_began = Signal()
     """The next picture belongs to another episode, or to the same one played again."""
     scrubbed = Signal(int)
@@ -53,7 +54,7 @@ class Player(QObject):
     """After ``refused``: the code that would have to be allowed
     (:class:`~td3core.config.consent.LocatedModule`)."""
     steps_measured = Signal(object)
-    """Carries :class:`~studio.replay.renderer.protocol.Steps`, whose pictures were not drawn or
+    """Carries :class:`~td3core.playing.numbers.Steps`, whose pictures were not drawn or
     were shown earlier; the numbers of other steps are in their pictures."""
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
@@ -68,19 +69,19 @@ class Player(QObject):
         super().__init__(parent)
         self._state = PlayerState.EMPTY
         self._path: Path | None = None
-        self._entrants: tuple[Entrant, ...] = ()
+        self._compared: tuple[ComparedAgent, ...] = ()
         self.pushes: tuple[int, ...] = ()
         """Steps at which agents of the comparison are pushed, once the user has pushed them."""
         self._agent: protocol.Loaded | None = None
-        self.picture: Picture | None = None
-        """The picture on show, if it is one of this agent."""
+        self.frame: protocol.Frame | None = None
+        """The frame on show, if it is one of this agent."""
         self._consent = NO_CONSENT
         self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
         self._measuring, self._camera = False, protocol.Look()
         self._playing = self._loops = False
-        self._take: int | None = None
+        self._playback_id: int | None = None
         self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
         self._variables: Mapping[str, str] = {}
@@ -105,9 +106,9 @@ class Player(QObject):
         return self._agent
 
     @property
-    def entrants(self) -> tuple[Entrant, ...]:
+    def compared(self) -> tuple[ComparedAgent, ...]:
         """The agents that are compared, or being loaded for that; empty for one alone."""
-        return self._entrants
+        return self._compared
 
     @property
     def seed(self) -> int:
@@ -133,13 +134,13 @@ class Player(QObject):
         """Load another agent, now or at the end of the current episode; playing continues."""
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
 
-    def compare(self, entrants: Sequence[Entrant]) -> None:
+    def compare(self, compared: Sequence[ComparedAgent]) -> None:
         """Load several agents of one environment, which play the same episodes in step."""
-        chosen = tuple(each._replace(path=each.path.absolute()) for each in entrants)
+        chosen = tuple(each._replace(path=each.path.absolute()) for each in compared)
         self._load(chosen[0].path, chosen)
 
     def _load(
-        self, path: Path, entrants: tuple[Entrant, ...], *, at_episode_end: bool = False
+        self, path: Path, compared: tuple[ComparedAgent, ...], *, at_episode_end: bool = False
     ) -> None:
         deferred = at_episode_end and self._state in (PlayerState.PAUSED, PlayerState.PLAYING)
         self._ticket += 1
@@ -147,7 +148,7 @@ class Player(QObject):
             self._drop_renderer()
         if not deferred:
             self._path, self._load_ticket = path, self._ticket
-            self._entrants = entrants
+            self._compared = compared
         if not self._ensure_renderer():
             return
         if not deferred:
@@ -160,7 +161,7 @@ class Player(QObject):
                 playing=self._playing,
                 at_episode_end=deferred,
                 consent=self._consent,
-                entrants=entrants,
+                compared=compared,
             )
         )
 
@@ -254,7 +255,7 @@ class Player(QObject):
         """Restart the renderer after a crash or while it is silent, with the same agent."""
         over = self._state is PlayerState.CRASHED or not self.answers
         if over and self._path is not None:
-            self._load(self._path, self._entrants)
+            self._load(self._path, self._compared)
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -270,7 +271,7 @@ class Player(QObject):
         if self._client is not None:
             self._drop_renderer()
             if self._path is not None and self._state is not PlayerState.EMPTY:
-                self._load(self._path, self._entrants)
+                self._load(self._path, self._compared)
                 if playing:
                     self.play()
 
@@ -312,7 +313,7 @@ class Player(QObject):
         client.reader.lost.connect(self._on_lost)
         client.reader.start()
         self._watchdog.watch(client.signs)
-        self._client, self._take = client, None
+        self._client, self._playback_id = client, None
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
         for command in (self._rate, self._camera):
@@ -332,13 +333,15 @@ class Player(QObject):
         if self._client is None or reader is not self._client.reader:
             return  # Sent by a renderer that was closed since.
         match reply:
-            case ReceivedFrame(picture=picture, slot=slot):
+            case protocol.Drawn(slot=slot, frame=frame):
                 # Released only here, so that at most one ring of pictures waits for a busy window.
                 self._send(protocol.ReleaseSlot(slot=slot))
-                self._show(picture)
+                self._show(frame)
+            case protocol.Frame():
+                self._show(reply)
             case protocol.Loaded() if reply.ticket >= self._load_ticket:
-                self._path, self._agent, self.picture = reply.path, reply, None
-                self._entrants, self.pushes = tuple(lane.entrant for lane in reply.lanes), ()
+                self._path, self._agent, self.frame = reply.path, reply, None
+                self._compared, self.pushes = tuple(facts.agent for facts in reply.agents), ()
                 self._set_state(PlayerState.PLAYING if self._playing else PlayerState.PAUSED)
                 self.loaded.emit(reply)
             case protocol.Refused() if reply.ticket >= self._load_ticket:
@@ -355,7 +358,7 @@ class Player(QObject):
 
     def _on_answer(self, reply: object) -> None:
         match reply:
-            case protocol.Steps():
+            case Steps():
                 self.steps_measured.emit(reply)
             case protocol.Swept():
                 self.swept.emit(reply)
@@ -364,14 +367,14 @@ class Player(QObject):
             case protocol.Captured():
                 self.captured.emit(image_of(reply), reply.frame)
 
-    def _show(self, picture: Picture) -> None:
-        if picture.take != self._take:
-            self._take = picture.take
+    def _show(self, frame: protocol.Frame) -> None:
+        if frame.playback_id != self._playback_id:
+            self._playback_id = frame.playback_id
             self.episode_began.emit()
-        if picture.past:
-            self.scrubbed.emit(picture.moment.step)
-        self.picture = picture
-        self.frame_ready.emit(picture)
+        if frame.past:
+            self.scrubbed.emit(frame.step.number)
+        self.frame = frame
+        self.frame_ready.emit(frame)
 
     @Slot(object)
     def _on_lost(self, reader: object) -> None:
@@ -396,5 +399,5 @@ class Player(QObject):
         if state is not self._state:
             self._state = state
             if state is PlayerState.EMPTY:
-                self._agent, self.picture, self._entrants = None, None, ()
+                self._agent, self.frame, self._compared = None, None, ()
             self.state_changed.emit(state.value)

@@ -6,66 +6,20 @@ import multiprocessing
 import pickle
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import NamedTuple
 
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
 
 from studio.replay.renderer import protocol, start
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
-from studio.replay.renderer.pulse import new_signs
-from td3core.evaluation.rollout import RolloutStep
+from studio.replay.renderer.heartbeat import new_signs
 from td3core.system.child_process import spawn
 
 log = logging.getLogger(__name__)
 
 _QUIT_S = 1.0
 _LOOK_S = 1.0
-
-
-class LanePicture(NamedTuple):
-    """One of the compared agents."""
-
-    image: QImage
-    """Null where the environment cannot render."""
-    moment: RolloutStep
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """One rendered step of an episode; the image owns its pixels."""
-
-    image: QImage
-    """Null where the environment cannot render."""
-    episode: int
-    """Counted from 0."""
-    moment: RolloutStep
-    take: int = 0
-    """Increases with every episode that begins, also if it is the same one again."""
-    latest: int = 0
-    """The last step that the episode has reached."""
-    complete: bool = False
-    """True if the episode is over at ``latest``."""
-    data: protocol.StepData | None = None
-    """The numbers of the step, while the player measures them."""
-    lanes: tuple[LanePicture, ...] = ()
-    """Each of the compared agents; ``image`` and ``moment`` are then the first one's picture and
-    where they are together."""
-
-    @property
-    def past(self) -> bool:
-        """True if the episode has been further than this step."""
-        return self.moment.step < self.latest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceivedFrame:
-    """A picture, and the slot it was copied from."""
-
-    picture: Picture
-    slot: int
 
 
 class RendererClient:
@@ -162,39 +116,27 @@ class Reader(QThread):
         match reply:
             case protocol.Block(name=name):
                 self._ring.attach(name)
-            case protocol.Frame():
-                images = self._images(reply)
-                picture = Picture(
-                    image=images[0],
-                    episode=reply.episode,
-                    moment=reply.moment,
-                    take=reply.take,
-                    latest=reply.latest,
-                    complete=reply.complete,
-                    data=reply.data,
-                    lanes=tuple(map(LanePicture, images, reply.lanes)),
-                )
-                self.replied.emit(self, ReceivedFrame(picture=picture, slot=reply.slot))
+            case protocol.Drawn(frame=frame):
+                shown = frame._replace(images=self._images(reply))
+                self.replied.emit(self, reply._replace(frame=shown))
             case _:
                 self.replied.emit(self, reply)
 
-    def _images(self, frame: protocol.Frame) -> list[QImage]:
-        """Return the pictures of a frame: one, or one of each compared agent."""
-        count = max(1, len(frame.lanes))
-        if frame.slot < 0:
-            return [QImage() for _ in range(count)]
-        stride, width = CHANNELS * frame.width, frame.width // count
+    def _images(self, drawn: protocol.Drawn) -> tuple[QImage, ...]:
+        """Return the picture of each agent."""
+        count = max(1, len(drawn.frame.steps))
+        stride, width = CHANNELS * drawn.width, drawn.width // count
         images = []
-        with self._ring.view(frame.slot, frame.width, frame.height) as view:
+        with self._ring.view(drawn.slot, drawn.width, drawn.height) as view:
             for at in range(count):
                 with view[CHANNELS * width * at :] as part:
                     kind = QImage.Format.Format_RGB888
-                    shared = QImage(part, width, frame.height, stride, kind)
+                    shared = QImage(part, width, drawn.height, stride, kind)
                     # A copy, in the format that Qt paints fastest.
                     images.append(shared.convertToFormat(QImage.Format.Format_RGB32))
                     # It refers to the part, which could not be released otherwise.
                     del shared
-        return images
+        return tuple(images)
 
 
 def image_of(captured: protocol.Captured) -> QImage:

@@ -4,7 +4,7 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.replay.renderer.pulse import Signs
+from studio.replay.renderer.heartbeat import LifeSigns
 
 _CHECK_MS = 200
 _STEP_S = 1.5
@@ -28,7 +28,7 @@ class Watchdog(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._signs: Signs | None = None
+        self._signs: LifeSigns | None = None
         self._problem = ""
         self._last_check = 0.0
         self._timer = QTimer(self)
@@ -40,7 +40,7 @@ class Watchdog(QObject):
         """Why the renderer counts as silent; empty while it answers."""
         return self._problem
 
-    def watch(self, signs: Signs | None) -> None:
+    def watch(self, signs: LifeSigns | None) -> None:
         """Watch another renderer, or none."""
         self._signs, self._problem = signs, ""
         self._last_check = time.monotonic()
@@ -68,7 +68,7 @@ class Watchdog(QObject):
             self.answering.emit()
 
 
-def _problem_of(signs: Signs, now: float) -> str:
+def _problem_of(signs: LifeSigns, now: float) -> str:
     beat, since = signs.beat.value, signs.waiting_since.value
     if now - beat > _BEAT_S:
         return _STOPPED

@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
@@ -21,14 +22,17 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.panel import SetupPanel
+from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
+from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
+from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
-from studio.window.many_runs import ManyRuns, ask_what_to_do
+from studio.window.group_comparison import GroupComparison
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.recent import install_recent
@@ -68,7 +72,7 @@ class MainWindow(QMainWindow):
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
         self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self.launcher.branch_as, self)
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -106,6 +110,8 @@ class MainWindow(QMainWindow):
         self.setup = self.panels.get(SetupPanel)
         self.live = self.panels.get(LivePanel)
         self.replay = self.panels.get(ReplayPane)
+        self.share = ShareButton(self.replay, self.consent)
+        self.replay.controls.add_tool(self.share)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
 
@@ -128,7 +134,9 @@ class MainWindow(QMainWindow):
         self._centre = QStackedWidget()
         self._centre.addWidget(self.plots)
         self._centre.addWidget(self.comparison)
-        layout.addWidget(self._centre, 1)
+        area = FormArea(self._centre)
+        area.setObjectName("centre_area")
+        layout.addWidget(area, 1)
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
@@ -188,6 +196,7 @@ class MainWindow(QMainWindow):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
+        self.group_comparison = GroupComparison(self.many.session, comparing, self)
         comparing.opened.connect(self._show_comparison)
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
@@ -196,7 +205,10 @@ class MainWindow(QMainWindow):
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.many.use_parts(self.setup, self.launcher)
+        self.controller.own_process = self.setup.own_process.isChecked()
+        self.setup.own_process.toggled.connect(partial(setattr, self.controller, "own_process"))
+        self.launcher.obstacle = self.many.obstacle
+        self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
@@ -212,12 +224,13 @@ class MainWindow(QMainWindow):
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
+        actions.group_requested.connect(self.group_comparison.show_runs)
         for opened in (actions.opened, self.many.opened, self.memory.opened):
             opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
-        actions.film_requested.connect(self.replay.share.tasks.film_run)
+        actions.film_requested.connect(self.share.tasks.film_run)
         self.launcher.verifying.connect(self.verify.check)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
@@ -231,8 +244,8 @@ class MainWindow(QMainWindow):
         """Show a run, and follow it if another process trains it."""
         self.controller.stop_following()
         self.model.open(history)
-        if history.live and history.record.run is not None:
-            self.controller.follow(history.record.run)
+        if history.reader is not None:
+            self.controller.follow(history.reader)
 
     # User actions -------------------------------------------------------------------------------
 
@@ -258,8 +271,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_comparison(self) -> None:
         self._centre.setCurrentWidget(self.comparison)
-        # Plots and table need the height; Ctrl+R brings the list back.
-        for name in ("runs", "many", "sweeps"):
+        # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
+        # steered in its panel.
+        for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
 
     @Slot()
@@ -355,6 +369,7 @@ class MainWindow(QMainWindow):
         self.docks.save(self._settings)
         self.memory.save(self.model.run)
         self.memory.stop()
+        self.share.shutdown()
         self.panels.shutdown()
         self.comparison.shutdown()
         self.launcher.stop()

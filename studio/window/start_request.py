@@ -7,12 +7,12 @@ from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
 from studio.formatting import format_count
 from studio.live.panel import LivePanel
 from studio.setup.panel import SetupPanel
 from studio.widgets.messages import Banner, choose
-from studio.window.many_runs import ManyRuns
 from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig
 from td3core.config.consent import Consent, LocatedModule

@@ -1,15 +1,15 @@
 """Evaluates a policy in fresh environments with fixed seeds."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.check.rehearsal import rehearse
-from td3core.envs.make import make_env
 from td3core.errors import StoppedError
 from td3core.evaluation.result import EvaluationResult
-from td3core.evaluation.rollout import RolloutStep, rollout
 from td3core.inference.policy import Policy
-from td3core.randomness import Purpose, episode_seed
+from td3core.playing.playback import Agent, Playback
+from td3core.playing.step import RolloutStep
 
 
 def evaluate(
@@ -46,22 +46,17 @@ def evaluate(
         rehearse([choice], stopped=lambda: not keep_going())
     except StoppedError:
         return None
-    last_steps: list[RolloutStep] = []
+    agent, last_steps = Agent(choice=choice, policy=policy), list[RolloutStep]()
     for index in range(episodes):
-        # A fresh environment for each: reused physics engines keep state from the episode before.
-        view = make_env(choice)
-        try:
-            for step in rollout(view, policy, episode_seed(seed, Purpose.EVALUATION, index)):
+        with closing(Playback(agent, seed, index)) as playback:
+            for _ in playback:
                 if not keep_going():
                     return None
-                if step.over:
-                    last_steps.append(step)
-        finally:
-            view.close()
+        last_steps.append(playback.step)
     return collect_result(last_steps, seed)
 
 
 def collect_result(last_steps: Sequence[RolloutStep], seed: int) -> EvaluationResult:
     """Collect returns and lengths from the last steps of completed episodes."""
     returns = tuple(step.total for step in last_steps)
-    return EvaluationResult(returns, tuple(step.step for step in last_steps), seed)
+    return EvaluationResult(returns, tuple(step.number for step in last_steps), seed)

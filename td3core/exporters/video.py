@@ -4,16 +4,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from td3core.checkpoint import Checkpoint, load
+from td3core.checkpoint.agent import agent_of
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
-from td3core.evaluation.rollout import RolloutStep
-from td3core.exporters.film.frames import episode_frames
+from td3core.exporters.film.frames import filmed_episode
 from td3core.exporters.film.instruments import InstrumentCanvas
 from td3core.exporters.film.numbers import play
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
-from td3core.randomness import Purpose, episode_seed
+from td3core.playing.step import RolloutStep
 
 
 def export(checkpoint: Path, target: Path, consent: Consent = NO_CONSENT) -> None:
@@ -42,25 +42,24 @@ def record(
         RequestError: the environment cannot render images, or the file cannot be written.
         RunError: the environment raised an ``OSError``.
     """
-    choice, policy = source.header.config.choice.with_consent(consent), source.policy()
+    agent = agent_of(source, consent)
     last_steps: list[RolloutStep] = []
     writer: FilmWriter | None = None
     with ExitStack() as film:
         for index in range(episodes):
-            reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-            numbers = play(source, choice, reset_seed) if instruments else None
+            numbers = play(source, seed, index, consent) if instruments else None
             canvas: InstrumentCanvas | None = None
-            with episode_frames(choice, policy, reset_seed) as frames:
+            with filmed_episode([agent], seed, index) as episode:
                 if writer is None:
-                    writer = film.enter_context(FilmWriter(target, frames.fps, speed))
-                for step, picture in frames:
+                    writer = film.enter_context(FilmWriter(target, episode.fps, speed))
+                for ((step, picture),) in episode:
                     if numbers is not None:
                         canvas = canvas or InstrumentCanvas(picture, numbers)
-                        writer.write(canvas.compose(picture, step.step))
+                        writer.write(canvas.compose(picture, step.number))
                     else:
                         writer.write(picture)
                     made = writer.info().frames
-                    report(FilmProgress(episode=index, step=step.step, frames=made))
+                    report(FilmProgress(episode=index, step=step.number, frames=made))
                     if step.over:
                         last_steps.append(step)
     assert writer is not None

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 from studio.consent.code_consent import CodeConsent  # noqa: E402
 from studio.replay.pane import ReplayPane  # noqa: E402
 from studio.replay.renderer import protocol  # noqa: E402
-from studio.replay.renderer_client import Picture  # noqa: E402
+from studio.replay.renderer.protocol import Frame  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 
 PATIENCE_MS = 30_000
@@ -59,7 +59,7 @@ def first_frames(pane: ReplayPane, agents: list[Path]) -> list[float]:
         player.pause()
         shown: list[float] = []
 
-        def note(_: Picture, shown: list[float] = shown) -> None:
+        def note(_: Frame, shown: list[float] = shown) -> None:
             if player.agent is not None and player.path == player.agent.path:
                 shown.append(time.perf_counter())
 
@@ -84,7 +84,7 @@ class Costs:
         """Less than the other where the computer is busy with other work."""
         pane.player._show = self._measured
 
-    def _measured(self, picture: Picture) -> None:
+    def _measured(self, picture: Frame) -> None:
         began, used = time.perf_counter(), time.thread_time()
         self._show(picture)
         # Paints what has changed, which Qt would do up to 5 ms later.

@@ -9,9 +9,9 @@ from studio.plots.along import heading_at
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PlotSpec
 from studio.plots.compare.layer import ComparedLayer
+from studio.plots.compare.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, Line, Q
 from studio.plots.compare.session import CompareSession
 from studio.plots.grid import CurveGrid
-from studio.session.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, Line, Q
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from td3core.analysis.figure_data import BAND_ABOUT

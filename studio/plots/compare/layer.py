@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
+from studio.plots.compare.run_set import Line
 from studio.plots.layers.curves import make_item
 from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import DrawnLine, LinesItem
-from studio.session.run_set import Line
 from studio.session.series import Numbers, thinned
 from studio.theme.theme import Theme
 

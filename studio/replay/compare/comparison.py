@@ -11,10 +11,9 @@ from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import CompareView
 from studio.replay.player import Player
-from studio.replay.renderer.protocol import Loaded
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
-from td3core.evaluation.entrants import Entrant
+from td3core.playing.compared import ComparedAgent
 
 _TIP = "Play two to four agents side by side"
 _NO_AGENT = "Choose an agent first"
@@ -54,7 +53,7 @@ class Comparison(QObject):
         # Also there, so that the keys work while the menu is closed.
         parent.addAction(self.action)
         player.loaded.connect(self._on_loaded)
-        player.frame_ready.connect(self._on_picture)
+        player.frame_ready.connect(self._on_frame)
         player.state_changed.connect(self._on_state)
         self.view.tile_settled.connect(self._fit)
         self.view.close_button.clicked.connect(self.close)
@@ -65,7 +64,7 @@ class Comparison(QObject):
     @property
     def active(self) -> bool:
         """True if several agents are on show, or being loaded."""
-        return bool(self._player.entrants)
+        return bool(self._player.compared)
 
     @property
     def names(self) -> list[str]:
@@ -89,29 +88,29 @@ class Comparison(QObject):
             return
         if self._dialog is not None:
             self._dialog.close()
-        entrants = list(self._player.entrants) or [Entrant(agent.path)]
-        if other is not None and all(each.path != other for each in entrants):
-            entrants.append(Entrant(other))
+        compared = list(self._player.compared) or [ComparedAgent(agent.path)]
+        if other is not None and all(each.path != other for each in compared):
+            compared.append(ComparedAgent(other))
         window, points = self._widget.window(), self._timeline.points
         model, run = self._checkpoints.model, self._checkpoints.current_run
-        dialog = CompareDialog(model, points, agent.env_id, entrants, window, run)
+        dialog = CompareDialog(model, points, agent.env_id, compared, window, run)
         dialog.chosen.connect(self.compare)
         dialog.destroyed.connect(self._forget_dialog)
         self._dialog = dialog
         dialog.open()
 
     @Slot(object)
-    def compare(self, entrants: list[Entrant]) -> None:
+    def compare(self, compared: list[ComparedAgent]) -> None:
         """Load agents and show them side by side."""
         self._before_loading()
-        self._player.compare(entrants)
+        self._player.compare(compared)
 
     @Slot()
     def close(self) -> None:
         """Show the first agent alone."""
-        entrants = self._player.entrants
-        if entrants:
-            self.closed.emit(entrants[0].path)
+        compared = self._player.compared
+        if compared:
+            self.closed.emit(compared[0].path)
 
     @Slot()
     def _forget_dialog(self) -> None:
@@ -119,14 +118,14 @@ class Comparison(QObject):
 
     @Slot(object)
     def _on_loaded(self, loaded: Loaded) -> None:
-        if loaded.lanes:
+        if loaded.agents:
             self.view.show_agents(loaded)
-        self._show(bool(loaded.lanes))
+        self._show(bool(loaded.agents))
 
     @Slot(object)
-    def _on_picture(self, picture: Picture) -> None:
+    def _on_frame(self, frame: Frame) -> None:
         if self.on_show:
-            self.view.show_picture(picture)
+            self.view.show_frame(frame)
 
     @Slot()
     def _on_state(self) -> None:

@@ -25,8 +25,8 @@ from studio.tasks.background_reader import BackgroundReader
 from studio.widgets.controls import describe, make_label, make_row
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
-from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
-from td3core.evaluation.entrants import FEWEST, MOST, Entrant
+from td3core.playing.compared import FEWEST, MOST, ComparedAgent
+from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
 _BOXES = (
@@ -56,14 +56,14 @@ class CompareDialog(QDialog):
     """Lists the agents of one environment; emits those that are ticked."""
 
     chosen = Signal(object)
-    """Carries a list of :class:`~td3core.evaluation.entrants.Entrant`."""
+    """Carries a list of :class:`~td3core.playing.compared.ComparedAgent`."""
 
     def __init__(
         self,
         model: CheckpointModel,
         points: Sequence[TimelinePoint],
         env_id: str,
-        entrants: Sequence[Entrant],
+        compared: Sequence[ComparedAgent],
         parent: QWidget,
         run: Path | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class CompareDialog(QDialog):
             model: The list.
             points: The timeline, which may have agents that are not in the list.
             env_id: Only agents of this environment can be ticked.
-            entrants: Those that are ticked first.
+            compared: Those that are ticked first.
             parent: The window.
             run: The run on show; those that belong to it are listed, too.
         """
@@ -82,7 +82,7 @@ class CompareDialog(QDialog):
         self.setWindowTitle("Compare agents")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._model, self._env_id = model, env_id
-        self._ticked = [each.path for each in entrants if each.variant is Variant.PLAIN]
+        self._ticked = [each.path for each in compared if each.variant is Variant.PLAIN]
         """In the order in which they were ticked, which is that of the pictures."""
         self.agents = QListWidget()
         tip = "Space ticks an agent"
@@ -91,7 +91,7 @@ class CompareDialog(QDialog):
         self.agents.setSpacing(1)
         self.agents.setStyleSheet(_BOXES)
         self.variants = {
-            variant: self._make_variant(name, text, any(e.variant is variant for e in entrants))
+            variant: self._make_variant(name, text, any(e.variant is variant for e in compared))
             for variant, name, text in _VARIANTS
         }
         self.note = make_label("compare_note", muted=True)
@@ -241,12 +241,12 @@ class CompareDialog(QDialog):
 
     # Choosing -----------------------------------------------------------------------------------
 
-    def entrants(self) -> list[Entrant]:
+    def compared(self) -> list[ComparedAgent]:
         """Return what is ticked, the agents first."""
-        found = [Entrant(path) for path in self._ticked]
+        found = [ComparedAgent(path) for path in self._ticked]
         if self._ticked:
             found += [
-                Entrant(self._ticked[0], variant)
+                ComparedAgent(self._ticked[0], variant)
                 for variant, box in self.variants.items()
                 if box.isChecked()
             ]
@@ -264,7 +264,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_count(self) -> None:
-        count = len(self.entrants())
+        count = len(self.compared())
         self.compare_button.setEnabled(FEWEST <= count <= MOST)
         if count > MOST:
             self.note.setText(f"{count} chosen; at most {MOST} fit side by side.")
@@ -275,7 +275,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _accept(self) -> None:
-        self.chosen.emit(self.entrants())
+        self.chosen.emit(self.compared())
         self.accept()
 
 

@@ -3,12 +3,12 @@
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from studio.replay.caption import ending_label, ending_text
+from studio.replay.caption import ending_label, show_ending
 from studio.replay.frame_view import FrameView
-from studio.replay.renderer_client import LanePicture
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
-from td3core.evaluation.entrants import Lane
+from td3core.playing.compared import AgentFacts
+from td3core.playing.step import RolloutStep
 
 _SMALLEST = QSize(80, 60)
 
@@ -43,18 +43,15 @@ class Tile(QWidget):
         layout.addLayout(figures)
         layout.addWidget(self.view, 1)
 
-    def show_lane(self, lane: Lane, text: str) -> None:
+    def show_agent(self, facts: AgentFacts, text: str) -> None:
         """Name the agent."""
         self.title.setText(text)
-        mean = "" if lane.mean_return is None else f", return {lane.mean_return:.1f}"
-        path = lane.entrant.path
-        self.title.setToolTip(plain_tip(f"{path}\nstep {lane.env_steps:,}{mean}"))
+        mean = "" if facts.mean_return is None else f", return {facts.mean_return:.1f}"
+        path = facts.agent.path
+        self.title.setToolTip(plain_tip(f"{path}\nstep {facts.env_steps:,}{mean}"))
         self.view.setAccessibleName(f"Replay of {text}")
 
-    def show_picture(self, picture: LanePicture) -> None:
+    def show_step(self, step: RolloutStep) -> None:
         """Show where the agent is."""
-        if not picture.image.isNull():
-            self.view.show_image(picture.image)
-        self.total.setText(f"return {picture.moment.total:.1f}")
-        self.ending.setText(ending_text(picture.moment))
-        self.ending.setVisible(picture.moment.over)
+        self.total.setText(f"return {step.total:.1f}")
+        show_ending(self.ending, step)

@@ -5,12 +5,11 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from studio.replay.compare.tile import Tile
-from studio.replay.renderer.protocol import Loaded
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame, Loaded
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel
-from td3core.evaluation.disturbance import PUSH_AT_S, PUSH_S, Variant
-from td3core.evaluation.entrants import names_of
+from td3core.playing.compared import names_of
+from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
 
 _GAP = 6
 _SETTLED_MS = 100
@@ -67,31 +66,37 @@ class CompareView(QWidget):
 
     def show_agents(self, loaded: Loaded) -> None:
         """Show a tile for each agent."""
-        while len(self.tiles) > len(loaded.lanes):
+        while len(self.tiles) > len(loaded.agents):
             tile = self.tiles.pop()
             self._grid.removeWidget(tile)
             tile.deleteLater()
-        while len(self.tiles) < len(loaded.lanes):
+        while len(self.tiles) < len(loaded.agents):
             self.tiles.append(Tile(len(self.tiles) + 1))
             self.tile_added.emit(self.tiles[-1].view)
-        for tile, lane, text in zip(self.tiles, loaded.lanes, names_of(loaded.lanes), strict=True):
-            tile.show_lane(lane, text)
+        for tile, facts, text in zip(
+            self.tiles, loaded.agents, names_of(loaded.agents), strict=True
+        ):
+            tile.show_agent(facts, text)
             if loaded.no_picture:
                 tile.view.show_text(loaded.no_picture)
-        pushed = any(lane.entrant.variant is Variant.PUSH for lane in loaded.lanes)
+        pushed = any(facts.agent.variant is Variant.PUSH for facts in loaded.agents)
         self.push_button.setVisible(pushed)
         self._arrange(again=True)
 
-    def show_picture(self, picture: Picture) -> None:
+    def show_frame(self, frame: Frame) -> None:
         """Show where the agents are."""
-        if len(picture.lanes) != len(self.tiles):
+        if len(frame.steps) != len(self.tiles):
             return  # Of agents that were compared before.
-        for tile, lane in zip(self.tiles, picture.lanes, strict=True):
-            tile.show_picture(lane)
-        self.title.setText(f"step {picture.moment.step} · episode {picture.episode + 1}")
-        image = picture.image
-        if not image.isNull() and abs(image.width() / image.height() - self._aspect) > 0.02:
-            self._aspect = image.width() / image.height()
+        for tile, step in zip(self.tiles, frame.steps, strict=True):
+            tile.show_step(step)
+        self.title.setText(f"step {frame.step.number} · episode {frame.episode + 1}")
+        if not frame.images:
+            return
+        for tile, image in zip(self.tiles, frame.images, strict=True):
+            tile.view.show_image(image)
+        aspect = frame.images[0].width() / frame.images[0].height()
+        if abs(aspect - self._aspect) > 0.02:
+            self._aspect = aspect
             self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802

@@ -13,23 +13,24 @@ from threadpoolctl import threadpool_limits
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.camera import Camera
-from studio.replay.renderer.cast import Cast, JointEpisode
-from studio.replay.renderer.delivery import Delivery
-from studio.replay.renderer.measurement import Meter, sweep
-from studio.replay.renderer.pulse import Pulse
+from studio.replay.renderer.clock import HOLD_S, Clock
+from studio.replay.renderer.episode import Episode
+from studio.replay.renderer.frame_sender import FrameSender
+from studio.replay.renderer.heartbeat import Heartbeat
+from studio.replay.renderer.loaded_agents import LoadedAgents
 from studio.replay.renderer.recording import Recording
 from studio.replay.renderer.scaling import Picture
-from studio.replay.renderer.stage import HOLD_S, Clock, Episode
+from studio.replay.renderer.step_sender import StepSender, sweep
 from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
 from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
 
 
-def main(connection: Connection, prefix: str, pulse: Pulse) -> None:
+def main(connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
     """Execute the commands from the pipe until it closes or ``Quit`` arrives."""
     prepare_rendering()
-    renderer = Renderer(connection, prefix, pulse)
+    renderer = Renderer(connection, prefix, heartbeat)
     try:
         # One thread, as in training: same results, and no cores taken from the run.
         with threadpool_limits(1, user_api="blas"):
@@ -49,12 +50,12 @@ def main(connection: Connection, prefix: str, pulse: Pulse) -> None:
 class Renderer:
     """Holds the loaded agent. It reads the pipe between any two steps."""
 
-    def __init__(self, connection: Connection, prefix: str, pulse: Pulse) -> None:
-        self._connection, self._pulse = connection, pulse
-        self._out = Delivery(connection, prefix)
+    def __init__(self, connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
+        self._connection, self._heartbeat = connection, heartbeat
+        self._out = FrameSender(connection, prefix)
         self._clock = Clock()
-        self._cast: Cast | None = None
-        self._episode: Episode | JointEpisode | None = None
+        self._agents: LoadedAgents | None = None
+        self._episode: Episode | None = None
         self._seed = 0
         self._ticket = 0
         self._load_now: protocol.Load | None = None
@@ -67,9 +68,9 @@ class Renderer:
         self._recording = Recording()
         self._past: int | None = None
         """The step on show, if it is not the one that the episode has reached."""
-        self._take = 0
+        self._playback_id = 0
         self._loops = False
-        self._meter = Meter()
+        self._step_sender = StepSender()
         self._no_picture = ""
         self._camera = Camera()
 
@@ -84,7 +85,7 @@ class Renderer:
                 self._execute(command)
                 continue
             try:
-                with self._pulse.waiting(loading=self._makes_env):
+                with self._heartbeat.waiting(loading=self._makes_env):
                     self._advance()
             except RequestError as problem:
                 self._unload()
@@ -95,7 +96,7 @@ class Renderer:
     @property
     def _makes_env(self) -> bool:
         """True if what is due makes an environment, which may import a simulator first."""
-        over = self._episode is not None and self._episode.moment.over
+        over = self._episode is not None and self._episode.step.over
         return self._load_now is not None or self._rewinding or over
 
     def close(self) -> None:
@@ -143,25 +144,25 @@ class Renderer:
     def _inspect(self, command: protocol.Measure | protocol.Sweep) -> None:
         match command:
             case protocol.Measure(on=on):
-                self._meter.switch(on)
+                self._step_sender.switch(on)
                 if self._episode is not None:
                     self._send_steps(self._episode)
             case protocol.Sweep():
                 self._sweep(command)
 
     def _sweep(self, wanted: protocol.Sweep) -> None:
-        cast = self._cast
-        critic = None if cast is None else cast.critic
+        agents = self._agents
+        critic = None if agents is None else agents.critic
         # The agent may have been replaced since the window has asked.
-        if cast is None or critic is None or len(wanted.obs) != cast.first.header.env.obs_dim:
+        if agents is None or critic is None or len(wanted.obs) != agents.first.header.env.obs_dim:
             return
         swept = sweep(critic, wanted.obs, wanted.action, wanted.dimension)
         self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
 
-    def _send_steps(self, episode: Episode | JointEpisode) -> None:
+    def _send_steps(self, episode: Episode) -> None:
         """Send the numbers of the steps that the window does not know yet, if it wants them."""
-        assert self._cast is not None
-        steps = self._meter.unsent(episode.log, self._take, self._cast.critic)
+        assert self._agents is not None
+        steps = self._step_sender.unsent(episode.log, self._playback_id, self._agents.critic)
         if steps is not None:
             self._send(steps)
 
@@ -177,9 +178,9 @@ class Renderer:
                 self._seek(step)
                 self._clock.restart()
             case protocol.Restart(seed=seed):
-                self._seed, self._rewinding = seed, self._cast is not None
-            case protocol.Push() if self._cast and self._episode:
-                steps = self._cast.push(self._episode.moment.step + 1)
+                self._seed, self._rewinding = seed, self._agents is not None
+            case protocol.Push() if self._agents and self._episode:
+                steps = self._agents.push(self._episode.step.number + 1)
                 self._send(protocol.Pushed(steps))
 
     def _adjust(
@@ -207,10 +208,10 @@ class Renderer:
             self._show()
         elif self._past is not None:
             self._play_past(self._past)
-        elif self._episode and self._episode.moment.over:
+        elif self._episode and self._episode.step.over:
             self._after_episode(self._episode.index + (not self._loops))
         elif self._episode:
-            self._take_step(self._episode)
+            self._advance_episode(self._episode)
 
     # The past of the episode ---------------------------------------------------------------------
 
@@ -220,13 +221,13 @@ class Renderer:
             return
         self._steps_wanted = 0
         kept = self._recording.at(max(step, 0))
-        reached = step >= self._episode.moment.step or kept is None
+        reached = step >= self._episode.step.number or kept is None
         self._past = None if reached or kept is None else kept.step
         self._picture_due = True
 
     def _step_back(self) -> None:
         if self._episode is not None:
-            shown = self._episode.moment.step if self._past is None else self._past
+            shown = self._episode.step.number if self._past is None else self._past
             self._seek(shown - 1)
 
     def _step_forward(self) -> None:
@@ -239,7 +240,7 @@ class Renderer:
     def _show_next(self, past: int) -> int:
         """Move on to the next step that was drawn; return how many steps that is."""
         assert self._episode is not None
-        later, reached = self._recording.after(past), self._episode.moment.step
+        later, reached = self._recording.after(past), self._episode.step.number
         self._past = later.step if later is not None and later.step < reached else None
         return (reached if self._past is None else self._past) - past
 
@@ -248,7 +249,7 @@ class Renderer:
         self._clock.tick(self._show_next(past))
         reached = self._past is None
         self._picture_due = reached or (self._out.has_room and self._clock.may_draw())
-        if reached and self._episode.moment.over:
+        if reached and self._episode.step.over:
             self._clock.restart(HOLD_S)
 
     # Episodes ------------------------------------------------------------------------------------
@@ -258,10 +259,10 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._cast = Cast(load, load.consent | remembered(), self._camera)
+        self._agents = LoadedAgents(load, load.consent | remembered(), self._camera)
         self._begin_first_episode()
         assert self._episode is not None
-        self._send(self._cast.loaded(load, self._episode, self._no_picture))
+        self._send(self._agents.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
         """Begin the first episode, without pictures where there are none: numbers remain."""
@@ -287,26 +288,26 @@ class Renderer:
             self._begin_episode(index)
 
     def _begin_episode(self, index: int) -> None:
-        assert self._cast is not None
+        assert self._agents is not None
         self._rewinding = False
         self._close_episode()
         # A new environment for each episode, as in an evaluation.
-        self._episode = self._cast.begin(self._seed, index, draws=not self._no_picture)
-        self._meter.begin_episode()
+        self._episode = self._agents.begin(self._seed, index, draws=not self._no_picture)
+        self._step_sender.begin_episode()
         self._clock.fps = self._episode.fps
         self._clock.restart()
         self._picture_due = True
-        self._take += 1
+        self._playback_id += 1
 
-    def _take_step(self, episode: Episode | JointEpisode) -> None:
-        episode.step()
+    def _advance_episode(self, episode: Episode) -> None:
+        episode.advance()
         self._picture_sent = False
         if self._steps_wanted:
             self._steps_wanted -= 1
             self._picture_due = True
             return
         self._clock.tick()
-        over = episode.moment.over
+        over = episode.step.over
         self._picture_due = over or (self._out.has_room and self._clock.may_draw())
         if over:
             self._clock.restart(HOLD_S)
@@ -317,8 +318,8 @@ class Renderer:
         began = self._clock.now()
         picture, frame = self._shown(episode)
         self._send_steps(episode)
-        assert self._cast is not None
-        data = self._meter.at(frame.moment.step, episode.log, self._cast.critic)
+        assert self._agents is not None
+        data = self._step_sender.at(frame.step.number, episode.log, self._agents.critic)
         frame = frame._replace(data=data)
         if self._no_picture:
             self._send(frame)
@@ -327,22 +328,19 @@ class Renderer:
         self._clock.note_drawn(began)
         self._picture_due, self._picture_sent = False, True
 
-    def _shown(self, episode: Episode | JointEpisode) -> tuple[Picture, protocol.Frame]:
+    def _shown(self, episode: Episode) -> tuple[Picture, protocol.Frame]:
         """Return the picture to show, in the environment's size, with its numbers."""
-        reached = episode.moment.step, episode.moment.over
+        reached = episode.step.number, episode.step.over
         kept = None if self._past is None else self._recording.at(self._past)
         if kept is not None:
             return kept.picture(), kept.frame._replace(latest=reached[0], complete=reached[1])
         frame = protocol.Frame(
-            slot=-1,
-            width=0,
-            height=0,
             episode=episode.index,
-            moment=episode.moment,
-            take=self._take,
+            step=episode.step,
+            playback_id=self._playback_id,
             latest=reached[0],
             complete=reached[1],
-            lanes=episode.lanes,
+            steps=episode.steps,
         )
         picture = episode.picture()
         self._recording.add(picture, frame)
@@ -367,7 +365,7 @@ class Renderer:
 
     def _unload(self) -> None:
         self._close_episode()
-        self._cast, self._load_later = None, None
+        self._agents, self._load_later = None, None
         self._playing, self._rewinding, self._steps_wanted = False, False, 0
 
     def _close_episode(self) -> None:

@@ -5,15 +5,17 @@ long, during which the training waits for the interpreter.
 """
 
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from td3core.arrays import Floats
 from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
-from td3core.evaluation.entrants import Entrant, Lane
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.compared import AgentFacts, ComparedAgent
+from td3core.playing.numbers import AgentSpec, StepData, Steps
+from td3core.playing.step import RolloutStep
+
+if TYPE_CHECKING:
+    # Pictures of the window; the renderer itself knows no Qt.
+    from PySide6.QtGui import QImage
 
 
 class Load(NamedTuple):
@@ -29,7 +31,7 @@ class Load(NamedTuple):
     """Finish the current episode first."""
     consent: Consent = NO_CONSENT
     """The code that the user has allowed in this window, besides what is remembered."""
-    entrants: tuple[Entrant, ...] = ()
+    compared: tuple[ComparedAgent, ...] = ()
     """Those that are compared, ``path`` first; empty for one agent alone."""
 
 
@@ -161,58 +163,6 @@ Command = (
 )
 
 
-class AgentFacts(NamedTuple):
-    """What is needed to read the numbers of an agent's steps."""
-
-    obs_dim: int
-    action_low: tuple[float, ...]
-    """The environment's bounds, (act_dim,) like ``action_high``."""
-    action_high: tuple[float, ...]
-    gamma: float
-    """The discount of the checkpoint."""
-    reward_scale: float
-    reward_floor: float
-    """The agent learns from max(reward_scale × reward, reward_floor)."""
-    critics: int
-    """Number of critics in the file: 0, 1 or 2."""
-
-
-class StepData(NamedTuple):
-    """The numbers of one step: what was seen, what was done about it, and what that earned.
-
-    A picture of the same step shows the state that the action led to.
-    """
-
-    step: int
-    """Number of the step, from 1."""
-    reward: float
-    """The environment's own reward."""
-    total: float
-    """Return of the episode so far, this reward included."""
-    min_q: float
-    """min(Q₁, Q₂)(obs, action); NaN if the agent has no critic."""
-    action: Floats
-    """Shape (act_dim,), in [-1, 1]."""
-    obs: Floats
-    """The observation that the action answers, (obs_dim,), as the environment returned it."""
-
-
-class Steps(NamedTuple):
-    """The numbers of several consecutive steps, as in :class:`StepData`; one row for each."""
-
-    take: int
-    """The episode's, see :class:`Frame`."""
-    first: int
-    """Number of the first step."""
-    reward: NDArray[np.float64]
-    total: NDArray[np.float64]
-    min_q: Floats
-    action: Floats
-    """Shape (n, act_dim)."""
-    obs: Floats
-    """Shape (n, obs_dim)."""
-
-
 class Swept(NamedTuple):
     """The answer to :class:`Sweep`."""
 
@@ -239,14 +189,14 @@ class Loaded(NamedTuple):
     env_steps: int
     mean_return: float | None
     """Of the evaluation stored in the checkpoint, if there is one."""
-    facts: AgentFacts
+    spec: AgentSpec
     run: str = ""
     """What its run is called among those of its environment; empty if it belongs to none."""
     changed_ns: int = 0
     """When the file was written: another agent may have taken its path since."""
     no_picture: str = ""
     """Why there are no pictures but numbers only."""
-    lanes: tuple[Lane, ...] = ()
+    agents: tuple[AgentFacts, ...] = ()
     """Those that are compared; the fields above are the first one's."""
     cameras: tuple[str, ...] = ()
     """What can be chosen; nothing for a simulator with a view of its own."""
@@ -255,16 +205,13 @@ class Loaded(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A picture is in a slot, with these numbers."""
+    """A step of the episode on show: its numbers, and in the window its pictures."""
 
-    slot: int
-    """-1 if the environment cannot render; then there are numbers only."""
-    width: int
-    height: int
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""
-    moment: RolloutStep
-    take: int = 0
+    step: RolloutStep
+    """Where the agent is, or where those that are compared are together."""
+    playback_id: int = 0
     """Increases with every episode that begins, also if it is the same one again."""
     latest: int = 0
     """The last step that the episode has reached; this one may be before it."""
@@ -272,8 +219,26 @@ class Frame(NamedTuple):
     """True if the episode is over at ``latest``."""
     data: StepData | None = None
     """Only while the steps are measured. None before the first step."""
-    lanes: tuple[RolloutStep, ...] = ()
-    """Where each of the compared agents is; their pictures stand next to each other."""
+    steps: tuple[RolloutStep, ...] = ()
+    """Where each of the compared agents is."""
+    images: "tuple[QImage, ...]" = ()
+    """The picture of each agent, owning its pixels; none where the environment cannot render, and
+    none on the way to the window: there they are in a slot."""
+
+    @property
+    def past(self) -> bool:
+        """True if the episode has been further than this step."""
+        return self.step.number < self.latest
+
+
+class Drawn(NamedTuple):
+    """The pictures of a frame are in a slot, next to each other."""
+
+    slot: int
+    width: int
+    """Of all of them."""
+    height: int
+    frame: Frame
 
 
 class Pushed(NamedTuple):
@@ -308,4 +273,4 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Captured | Pushed | Steps | Swept | Refused | Crashed
+Reply = Block | Loaded | Frame | Drawn | Captured | Pushed | Steps | Swept | Refused | Crashed

@@ -24,7 +24,7 @@ class Kept(NamedTuple):
     @property
     def step(self) -> int:
         """Number of the step, from 0."""
-        return self.frame.moment.step
+        return self.frame.step.number
 
     @property
     def size(self) -> int:
@@ -59,10 +59,10 @@ class Recording:
 
     def add(self, picture: Picture, frame: Frame) -> None:
         """Keep a step, unless it is kept already; steps come in order."""
-        if self._kept and frame.moment.step <= self._kept[-1].step:
+        if self._kept and frame.step.number <= self._kept[-1].step:
             return
         self._seen += 1
-        if (self._seen - 1) % self._every and not frame.moment.over:
+        if (self._seen - 1) % self._every and not frame.step.over:
             return
         kept = Kept(_compressed(picture), frame)
         self._kept.append(kept)

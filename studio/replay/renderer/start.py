@@ -4,10 +4,10 @@ import os
 import signal
 from multiprocessing.connection import Connection
 
-from studio.replay.renderer.pulse import Pulse, Signs
+from studio.replay.renderer.heartbeat import Heartbeat, LifeSigns
 
 
-def main(connection: Connection, prefix: str, signs: Signs, variables: dict[str, str]) -> None:
+def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[str, str]) -> None:
     """Run the renderer until the pipe closes or ``Quit`` arrives.
 
     ``variables`` are environment variables that simulators read when they are imported.
@@ -15,11 +15,11 @@ def main(connection: Connection, prefix: str, signs: Signs, variables: dict[str,
     os.environ.update(variables)
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pulse = Pulse(signs)
+    heartbeat = Heartbeat(signs)
     try:
-        with pulse.waiting(loading=True):
+        with heartbeat.waiting(loading=True):
             # Imported late: it takes long enough to be watched.
             from studio.replay.renderer import process
-        process.main(connection, prefix, pulse)
+        process.main(connection, prefix, heartbeat)
     finally:
-        pulse.stop()
+        heartbeat.stop()

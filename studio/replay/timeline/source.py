@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.replay.checkpoint_model import CheckpointModel
-from studio.replay.follower import ShownAgent
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import SavedFile, TimelinePoint, points_of
 from td3core.checkpoint import SUFFIX
 

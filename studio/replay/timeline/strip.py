@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip, QWidget
 
 from studio.formatting import short_steps
-from studio.replay.follower import ShownAgent
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, TimelinePoint
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip

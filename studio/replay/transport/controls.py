@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_value
 from studio.replay.player import SPEEDS, UNPACED
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame
 from studio.replay.transport.scrub_bar import ScrubBar
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_icon_button, make_row
@@ -114,6 +114,7 @@ class PlaybackControls(QWidget):
     def add_tool(self, button: QToolButton) -> None:
         """Add a button to the lower row."""
         self._lower.insertWidget(self._lower.count() - 1, button)
+        self.setTabOrder(self.menu_button, button)
 
     @property
     def seed(self) -> int:
@@ -147,9 +148,9 @@ class PlaybackControls(QWidget):
         if self._theme is not None:
             self.play_button.setIcon(self._theme.icon("pause" if playing else "play"))
 
-    def show_picture(self, picture: Picture) -> None:
+    def show_frame(self, frame: Frame) -> None:
         """Show where in its episode a picture is."""
-        self.scrub_bar.show_picture(picture)
+        self.scrub_bar.show_frame(frame)
 
     @Slot(bool)
     def _on_stepped(self, back: bool) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame
 from studio.widgets.controls import enable
 
 _SHORTEST = 50
@@ -25,15 +25,15 @@ class ScrubBar(QSlider):
         self.setRange(0, _SHORTEST)
         self.setEnabled(False)
 
-    def show_picture(self, picture: Picture) -> None:
+    def show_frame(self, frame: Frame) -> None:
         """Show where in its episode a picture is."""
         if not self.isEnabled():
             enable(self, "")
-        end = picture.latest if picture.complete else _reach(picture.latest)
+        end = frame.latest if frame.complete else _reach(frame.latest)
         if end != self.maximum():
             self.setMaximum(end)
         if not self.isSliderDown():
-            self.setValue(picture.moment.step)
+            self.setValue(frame.step.number)
 
     def clear(self) -> None:
         """Show no episode."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from studio.experiments.panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
-    from studio.replay.instruments.panel import InstrumentPanel
+    from studio.instruments.panel import InstrumentPanel
     from studio.window.main_window import MainWindow
 
 
@@ -33,6 +33,7 @@ def connect_late_panels(
 
     def many(panel: "ManyRunsPanel") -> None:
         panel.run_wanted.connect(window.many.open_run)
+        panel.compare_wanted.connect(window.group_comparison.show)
 
     def sweeps(panel: "SweepPanel") -> None:
         for succeeded in (panel.exported, panel.started):
@@ -45,7 +46,7 @@ def connect_late_panels(
 
     def instruments(panel: "InstrumentPanel") -> None:
         panel.use_player(window.replay.player)
-        window.replay.share.tasks.instruments = panel
+        window.share.tasks.instruments = panel
 
     def show_sweep(name: str) -> None:
         window.docks.open("sweeps")

@@ -147,7 +147,7 @@ def _follow_others(window: "MainWindow", notifier: Notifier) -> None:
         panel.started.connect(partial(notifier.begin, _SWEEP))
         panel.ended.connect(on_sweep)
 
-    shared = window.replay.share.tasks
+    shared = window.share.tasks
     shared.began.connect(notifier.begin)
     shared.ended.connect(notifier.end)
     window.many.session.busy_changed.connect(on_group)

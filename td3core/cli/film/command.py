@@ -9,7 +9,7 @@ from td3core.cli.consent import obtain_consent
 from td3core.cli.film import options
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
-from td3core.cli.film.side_by_side import entrants_of, film_side_by_side
+from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_run, runs_folder
 from td3core.cli.terminal import Answer, console, print_result
@@ -53,7 +53,7 @@ def film(
     out = film_file(out, overwrite=force)
     if side_by_side:
         return film_side_by_side(
-            entrants_of(sources, runs_dir, noise=noise, push=push or bool(push_at)),
+            compared_agents(sources, runs_dir, noise=noise, push=push or bool(push_at)),
             out,
             ComparisonSettings(
                 episodes=episodes, seed=seed, speed=speed, columns=columns, pushes=push_at or ()

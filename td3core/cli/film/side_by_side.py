@@ -13,12 +13,12 @@ from td3core.cli.terminal import Answer, console, print_result
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
-    from td3core.evaluation.entrants import Entrant
     from td3core.exporters.film.side_by_side import ComparisonFilm, ComparisonSettings
+    from td3core.playing.compared import ComparedAgent
 
 
 def film_side_by_side(
-    entrants: "Sequence[Entrant]",
+    compared: "Sequence[ComparedAgent]",
     out: Path,
     settings: "ComparisonSettings",
     *,
@@ -29,33 +29,33 @@ def film_side_by_side(
     from td3core.checkpoint import load
     from td3core.exporters.film.side_by_side import record_side_by_side
 
-    first = load(entrants[0].path)
+    first = load(compared[0].path)
     consent = obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
-    with environment_of(first, entrants[0].path, consent, draws=True), reporter:
-        film = record_side_by_side(entrants, out, settings, consent, reporter)
+    with environment_of(first, compared[0].path, consent, draws=True), reporter:
+        film = record_side_by_side(compared, out, settings, consent, reporter)
     info = film.info
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
-        print_result(f"film of {len(film.lanes)} agents, {length}, written to {out}")
+        print_result(f"film of {len(film.agents)} agents, {length}, written to {out}")
     return Answer(result=_result(film, out))
 
 
-def entrants_of(
+def compared_agents(
     sources: Sequence[Path], runs_dir: Path | None, *, noise: bool, push: bool
-) -> "list[Entrant]":
+) -> "list[ComparedAgent]":
     """Return the agents that are named, and the variants of the first one.
 
     Raises:
         RequestError: one is not there, or they are too few or too many.
     """
-    from td3core.evaluation.disturbance import Variant
-    from td3core.evaluation.entrants import FEWEST, MOST, Entrant
+    from td3core.playing.compared import FEWEST, MOST, ComparedAgent
+    from td3core.playing.disturbance import Variant
 
-    found = [Entrant(find_checkpoint(source, runs_dir)) for source in sources]
+    found = [ComparedAgent(find_checkpoint(source, runs_dir)) for source in sources]
     for wanted, variant in ((noise, Variant.NOISE), (push, Variant.PUSH)):
         if wanted:
-            found.append(Entrant(found[0].path, variant))
+            found.append(ComparedAgent(found[0].path, variant))
     if not FEWEST <= len(found) <= MOST:
         raise RequestError(
             "--side-by-side shows {least} to {most} agents, not {count}.",
@@ -71,13 +71,13 @@ def _result(film: "ComparisonFilm", out: Path) -> dict[str, object]:
         **film_entries(film.info, out),
         "agents": [
             {
-                "checkpoint": str(each.lane.entrant.path),
-                "variant": each.lane.entrant.variant.value,
-                "env_steps": each.lane.env_steps,
+                "checkpoint": str(each.facts.agent.path),
+                "variant": each.facts.agent.variant.value,
+                "env_steps": each.facts.env_steps,
                 "name": each.name,
                 "returns": each.returns,
                 "lengths": each.lengths,
             }
-            for each in film.lanes
+            for each in film.agents
         ],
     }

@@ -1,80 +1,75 @@
-"""The frames of one noise-free episode, rendered one at a time."""
+"""The pictures of an episode, rendered one at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.agent_view import AgentView
-from td3core.envs.make import make_env
-from td3core.envs.rendering import DEFAULT_FPS, draw, rgb_frame
+from td3core.envs.rendering import draw, rgb_frame
 from td3core.errors import RunError, reason_of
-from td3core.evaluation.rollout import RolloutStep, rollout
-
-Act = Callable[[Floats], Floats]
+from td3core.playing.disturbance import Pushes
+from td3core.playing.playback import Agent
+from td3core.playing.side_by_side import SideBySide
+from td3core.playing.step import RolloutStep
 
 
 class Shot(NamedTuple):
-    """One step with its picture."""
+    """One step of an agent with its picture."""
 
     step: RolloutStep
     picture: NDArray[np.uint8]
     """Shape (height, width, 3)."""
 
 
-class EpisodeFrames:
-    """An episode that renders each step when it is asked for."""
+class FilmedEpisode:
+    """An episode of one agent, or of several in step, that is rendered with every step."""
 
-    def __init__(self, env: AgentView, choice: EnvChoice, policy: Act, seed: int) -> None:
-        self._env, self._choice, self._seed = env, choice, seed
-        self.policy = policy
-        """Maps observations (obs_dim,) to actions (act_dim,); asked for before the first step."""
-
-    @property
-    def fps(self) -> float:
+    def __init__(self, playing: SideBySide, choice: EnvChoice) -> None:
+        self._playing, self._choice = playing, choice
+        self.fps = playing.fps
         """Steps per second at the environment's own speed."""
-        rate = self._env.metadata.get("render_fps")
-        return float(int(rate)) if isinstance(rate, int | float) and rate >= 1 else DEFAULT_FPS
 
-    def __iter__(self) -> Iterator[Shot]:
-        """Yield every step of the episode, with the picture after it."""
-        steps = rollout(self._env, self.policy, self._seed)
-        while True:
-            with blaming(self._choice):
-                step = next(steps, None)
-                if step is None:
-                    return
-                picture = rgb_frame(draw(self._env), self._choice.env_id)
-            yield Shot(step, picture)
+    def __iter__(self) -> Iterator[list[Shot]]:
+        """Yield every step with a shot of each agent; those that are over keep their last one."""
+        pictures: dict[int, NDArray[np.uint8]] = {}
+        while not self._playing.step.over:
+            with naming_environment(self._choice):
+                for at in self._playing.advance():
+                    rendered = draw(self._playing.playbacks[at].env)
+                    pictures[at] = rgb_frame(rendered, self._choice.env_id)
+            yield [Shot(step, pictures[at]) for at, step in enumerate(self._playing.steps)]
 
 
 @contextmanager
-def episode_frames(choice: EnvChoice, policy: Act, seed: int) -> Iterator[EpisodeFrames]:
-    """Make a fresh environment, and close it at the end.
+def filmed_episode(
+    agents: Sequence[Agent], seed: int, index: int, pushes: Callable[[float], Pushes] = Pushes
+) -> Iterator[FilmedEpisode]:
+    """Make fresh environments, and close them at the end.
 
     Args:
-        choice: The environment.
-        policy: Maps observations (obs_dim,) to actions (act_dim,).
-        seed: Seed of the reset.
+        agents: Who plays, all in the same environment.
+        seed: The seed of all episodes.
+        index: Number of the episode, from 0.
+        pushes: Returns when those are pushed that are, for the steps per second.
 
     Raises:
         RequestError: the environment cannot be made, or renders no images.
         RunError: it raised an ``OSError``, which is none of the film's file.
     """
-    with blaming(choice):
-        env = make_env(choice, render=True)
+    choice = agents[0].choice
+    with naming_environment(choice):
+        playing = SideBySide(agents, seed, index, render=True, pushes=pushes)
     try:
-        yield EpisodeFrames(env, choice, policy, seed)
+        yield FilmedEpisode(playing, choice)
     finally:
-        env.close()
+        playing.close()
 
 
 @contextmanager
-def blaming(choice: EnvChoice) -> Iterator[None]:
+def naming_environment(choice: EnvChoice) -> Iterator[None]:
     """Name the environment in what it raises."""
     try:
         yield

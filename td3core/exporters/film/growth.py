@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from td3core.checkpoint import Checkpoint, Header, load, read_header
+from td3core.checkpoint.agent import agent_of
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError
-from td3core.evaluation.rollout import RolloutStep
 from td3core.exporters.film.caption import Canvas, Caption
-from td3core.exporters.film.frames import EpisodeFrames, episode_frames
+from td3core.exporters.film.frames import FilmedEpisode, filmed_episode
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
-from td3core.randomness import Purpose, episode_seed
+from td3core.playing.step import BEGINNING, RolloutStep
 from td3core.runs.directory import RunDirectory
 from td3core.system.regular_files import exists
 
@@ -157,36 +157,33 @@ class _Recorder:
             yield self._record_scene(number, scene, agent)
 
     def _record_scene(self, number: int, scene: Scene, agent: Checkpoint) -> SceneResult:
-        policy, settings = agent.policy(), self._settings
-        choice = agent.header.config.choice.with_consent(self._consent)
+        playing, settings = agent_of(agent, self._consent), self._settings
         last_steps: list[RolloutStep] = []
         room: int | None = None
         for index in range(settings.episodes):
-            seed = episode_seed(settings.seed, Purpose.EVALUATION, index)
-            with episode_frames(choice, policy, seed) as frames:
-                self.writer = writer = self.writer or self.open_writer(frames.fps)
+            with filmed_episode([playing], settings.seed, index) as episode:
+                self.writer = writer = self.writer or self.open_writer(episode.fps)
                 if room is None and settings.most_s is not None:
                     room = max(1, round(settings.most_s * writer.fps * writer.stride))
-                last = self._record_episode(number, index, scene, frames, room)
+                last = self._record_episode(number, index, scene, episode, room)
             last_steps.append(last)
-            room = None if room is None else room - last.step
+            room = None if room is None else room - last.number
             if room is not None and room <= 0:
                 break
         return SceneResult(
             scene=scene,
             returns=tuple(step.total for step in last_steps),
-            lengths=tuple(step.step for step in last_steps),
+            lengths=tuple(step.number for step in last_steps),
             complete=len(last_steps) == settings.episodes and last_steps[-1].over,
         )
 
     def _record_episode(
-        self, number: int, index: int, scene: Scene, frames: EpisodeFrames, room: int | None
+        self, number: int, index: int, scene: Scene, episode: FilmedEpisode, room: int | None
     ) -> RolloutStep:
         """Record an episode, or its first ``room`` steps; return the last step recorded."""
         assert self.writer is not None
-        step = RolloutStep(0, 0.0, 0.0, False, False)
-        frame = None
-        for step, picture in frames:
+        step, frame = BEGINNING, None
+        for ((step, picture),) in episode:
             self._canvas = self._canvas or Canvas(picture, self._settings.size)
             frame = self._canvas.compose(picture, _caption(scene, step, index, self._settings))
             self.writer.write(frame)
@@ -195,12 +192,12 @@ class _Recorder:
                     scene=number,
                     scenes=len(self._scenes),
                     episode=index,
-                    step=step.step,
+                    step=step.number,
                     limit=room,
                     frames=self.writer.info().frames,
                 )
             )
-            if room is not None and step.step >= room:
+            if room is not None and step.number >= room:
                 break
         if frame is not None:
             for _ in range(round(HOLD_S * self.writer.fps * self.writer.stride)):

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from td3core.exporters.film.numbers import Doubles, EpisodeNumbers
+from td3core.playing.numbers import SATURATED, Doubles, EpisodeNumbers
 
 _BACK, _CARD, _GRID = (24, 27, 33), (32, 36, 44), (62, 68, 80)
 _TEXT, _MUTED = (240, 242, 245), (160, 168, 180)
 _BLUE, _AMBER, _GREEN, _RED = (95, 160, 255), (240, 190, 60), (110, 200, 130), (235, 105, 95)
 _LINES = (_BLUE, _AMBER, _GREEN, _RED, (190, 140, 240), (120, 210, 220))
 _LEAST_WIDTH, _SHARE = 560, 0.42
-_SATURATED = 0.99
 _MOST_LINES = 6
 """More than these are drawn as rows of colours."""
 _FINER = 3
@@ -74,9 +73,10 @@ class InstrumentCanvas:
     # What stays ---------------------------------------------------------------------------------
 
     def _contents(self) -> list[tuple[int, str, Sequence[_Line]]]:
-        numbers = self._numbers
-        value = [_Line("obtained", numbers.obtained, _BLUE)]
-        if numbers.min_q is not None:
+        numbers, obtained = self._numbers, self._numbers.discounted
+        assert obtained is not None
+        value = [_Line("obtained", obtained, _BLUE)]
+        if numbers.spec.critics:
             value.insert(0, _Line("min Q", numbers.min_q, _AMBER))
         seen = [
             _Line("", column, _LINES[at % len(_LINES)])
@@ -84,7 +84,7 @@ class InstrumentCanvas:
         ]
         return [
             (0, "Return", [_Line("", numbers.total, _BLUE)]),
-            (1, "Value" if numbers.min_q is not None else "Value (no critic)", value),
+            (1, "Value" if numbers.spec.critics else "Value (no critic)", value),
             (2, "Observations", seen),
         ]
 
@@ -155,7 +155,7 @@ class InstrumentCanvas:
             upper, lower = middle - thick / 2, middle + thick / 2
             draw.rectangle((left, upper, right, lower), outline=_GRID)
             end = centre + value * (right - left) / 2
-            colour = _RED if abs(value) >= _SATURATED else _BLUE
+            colour = _RED if abs(value) >= SATURATED else _BLUE
             draw.rectangle((min(centre, end), upper, max(centre, end), lower), colour)
         draw.line((centre, top, centre, bottom), _MUTED, 1)
 

@@ -1,6 +1,6 @@
 """The film of a comparison: several agents play the same episodes in step, side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,21 +8,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.arrays import Floats
-from td3core.checkpoint import Checkpoint, load
+from td3core.checkpoint import load
+from td3core.checkpoint.agent import agent_of, facts_of
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.evaluation.disturbance import Pushes, Variant, acting, noise_of
-from td3core.evaluation.entrants import Entrant, Lane, names_of
-from td3core.evaluation.rollout import RolloutStep
 from td3core.exporters.film.caption import Canvas, Caption
-from td3core.exporters.film.frames import EpisodeFrames, Shot, episode_frames
-from td3core.exporters.film.growth import (
-    HOLD_S,
-    require_same_environment,
-)
+from td3core.exporters.film.frames import Shot, filmed_episode
+from td3core.exporters.film.growth import HOLD_S, require_same_environment
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
-from td3core.randomness import Purpose, episode_seed
+from td3core.playing.compared import AgentFacts, ComparedAgent, names_of
+from td3core.playing.disturbance import Pushes
+from td3core.playing.playback import Agent
+from td3core.playing.step import RolloutStep
 from td3core.runs.naming import runs_of_agents
 
 _BACK = (24, 27, 33)
@@ -46,10 +43,10 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneResult:
+class AgentResult:
     """What an agent did in the film."""
 
-    lane: Lane
+    facts: AgentFacts
     name: str
     returns: tuple[float, ...]
     lengths: tuple[int, ...]
@@ -60,11 +57,11 @@ class ComparisonFilm:
     """What a film shows."""
 
     info: FilmInfo
-    lanes: tuple[LaneResult, ...]
+    agents: tuple[AgentResult, ...]
 
 
 def record_side_by_side(
-    entrants: Sequence[Entrant],
+    compared: Sequence[ComparedAgent],
     target: Path,
     settings: ComparisonSettings,
     consent: Consent = NO_CONSENT,
@@ -79,29 +76,35 @@ def record_side_by_side(
             environment cannot render images, or the file cannot be written.
         RunError: the environment raised an ``OSError``.
     """
-    agents = [load(entrant.path) for entrant in entrants]
-    for agent, entrant in zip(agents, entrants, strict=True):
-        require_same_environment(agent.header, agents[0].header, entrant.path)
-    runs = runs_of_agents([entrant.path for entrant in entrants])
-    lanes = [_lane(*each) for each in zip(entrants, agents, runs, strict=True)]
+    sources = [load(each.path) for each in compared]
+    for source, each in zip(sources, compared, strict=True):
+        require_same_environment(source.header, sources[0].header, each.path)
+    agents = [
+        agent_of(source, consent, each.variant)
+        for source, each in zip(sources, compared, strict=True)
+    ]
+    runs = runs_of_agents([each.path for each in compared])
+    headers = [source.header for source in sources]
+    facts = list(map(facts_of, compared, headers, runs))
+    names = names_of(facts)
     ends: list[list[RolloutStep]] = []
     with ExitStack() as film:
-        recorder = _Recorder(lanes, agents, settings, consent, report)
+        recorder = _Recorder(agents, names, settings, report)
         recorder.open_writer = lambda fps: film.enter_context(
             FilmWriter(target, fps, settings.speed)
         )
         ends = [recorder.record(index) for index in range(settings.episodes)]
     assert recorder.writer is not None
     results = (
-        LaneResult(
-            lane=lane,
+        AgentResult(
+            facts=each,
             name=name,
             returns=tuple(steps[at].total for steps in ends),
-            lengths=tuple(steps[at].step for steps in ends),
+            lengths=tuple(steps[at].number for steps in ends),
         )
-        for at, (lane, name) in enumerate(zip(lanes, recorder.names, strict=True))
+        for at, (each, name) in enumerate(zip(facts, names, strict=True))
     )
-    return ComparisonFilm(info=recorder.writer.info(), lanes=tuple(results))
+    return ComparisonFilm(info=recorder.writer.info(), agents=tuple(results))
 
 
 class _Recorder:
@@ -112,54 +115,35 @@ class _Recorder:
 
     def __init__(
         self,
-        lanes: Sequence[Lane],
-        agents: Sequence[Checkpoint],
+        agents: Sequence[Agent],
+        names: Sequence[str],
         settings: ComparisonSettings,
-        consent: Consent,
         report: Report,
     ) -> None:
-        self._lanes, self._agents, self._settings = lanes, agents, settings
-        self._choice = agents[0].header.config.choice.with_consent(consent)
-        self._report = report
-        self.names = names_of(lanes)
+        self._agents, self._names = agents, names
+        self._settings, self._report = settings, report
         self._canvases: list[Canvas] = []
         self.writer: FilmWriter | None = None
 
     def record(self, index: int) -> list[RolloutStep]:
         """Record an episode; return the last step of each agent."""
-        seed = episode_seed(self._settings.seed, Purpose.EVALUATION, index)
-        frame, shots = None, list[Shot]()
-        with ExitStack() as made:
-            episodes = [
-                made.enter_context(episode_frames(self._choice, agent.policy(), seed))
-                for agent in self._agents
-            ]
-            for lane, agent, episode in zip(self._lanes, self._agents, episodes, strict=True):
-                episode.policy = self._acting(lane, agent, episode, seed)
-            self.writer = writer = self.writer or self.open_writer(episodes[0].fps)
-            for shots in in_step(episodes):
+        settings, frame, shots = self._settings, None, list[Shot]()
+        with filmed_episode(self._agents, settings.seed, index, self._pushes) as episode:
+            self.writer = writer = self.writer or self.open_writer(episode.fps)
+            for shots in episode:
                 frame = self._compose(shots)
                 writer.write(frame)
-                self._report(self._progress(index, max(shot.step.step for shot in shots)))
+                self._report(self._progress(index, max(shot.step.number for shot in shots)))
         if frame is not None:
             for _ in range(round(HOLD_S * writer.fps * writer.stride)):
                 writer.write(frame)
         return [shot.step for shot in shots]
 
-    def _acting(
-        self, lane: Lane, agent: Checkpoint, episode: EpisodeFrames, seed: int
-    ) -> Callable[[Floats], Floats]:
-        pushes = Pushes(episode.fps)
+    def _pushes(self, fps: float) -> Pushes:
+        pushes = Pushes(fps)
         for step in self._settings.pushes:
             pushes.add(step)
-        return acting(
-            episode.policy,
-            agent.header.tunables,
-            lane.entrant.variant,
-            seed,
-            sigma=lane.noise,
-            pushes=pushes,
-        )
+        return pushes
 
     def _progress(self, index: int, step: int) -> FilmProgress:
         assert self.writer is not None
@@ -172,42 +156,18 @@ class _Recorder:
             self._canvases = [Canvas(shots[0].picture) for _ in shots]
         tiles = [
             canvas.compose(shot.picture, _caption(name, shot.step))
-            for canvas, name, shot in zip(self._canvases, self.names, shots, strict=True)
+            for canvas, name, shot in zip(self._canvases, self._names, shots, strict=True)
         ]
         count = len(tiles)
         columns = self._settings.columns or (count if count <= _MOST_IN_A_ROW else -(-count // 2))
         return _in_rows(tiles, min(columns, count))
 
 
-def in_step(episodes: Sequence[EpisodeFrames]) -> Iterator[list[Shot]]:
-    """Yield the shots of all episodes step by step; those that are over stay as they are."""
-    running = [iter(episode) for episode in episodes]
-    shots = [next(each) for each in running]
-    yield list(shots)
-    while not all(shot.step.over for shot in shots):
-        for at, each in enumerate(running):
-            if not shots[at].step.over:
-                shots[at] = next(each)
-        yield list(shots)
-
-
-def _lane(entrant: Entrant, agent: Checkpoint, run: str) -> Lane:
-    header = agent.header
-    noisy = entrant.variant is Variant.NOISE
-    left = header.counters.exploration_noise
-    return Lane(
-        entrant=entrant,
-        env_steps=header.counters.env_steps,
-        mean_return=header.evaluation.mean if header.evaluation else None,
-        noise=noise_of(header.tunables, left) if noisy else 0.0,
-        run=run,
-    )
-
-
 def _caption(name: str, step: RolloutStep) -> Caption:
-    ending = ("ended" if step.terminated else "time limit") if step.over else ""
     # Pillow's own font has no Greek.
-    return Caption(left=name.replace(" σ ", " "), mark=ending, right=f"Return {step.total:,.1f}")
+    return Caption(
+        left=name.replace(" σ ", " "), mark=step.ending, right=f"Return {step.total:,.1f}"
+    )
 
 
 def _in_rows(tiles: Sequence[NDArray[np.uint8]], columns: int) -> NDArray[np.uint8]:

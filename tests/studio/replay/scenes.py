@@ -7,8 +7,9 @@ import numpy as np
 import psutil
 from pytestqt.qtbot import QtBot
 
+from studio.replay.pane import ReplayPane
 from studio.replay.player import Player
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame
 from td3core import checkpoint
 from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
@@ -106,9 +107,9 @@ def write_agent(path: Path, env: EnvInfo, env_steps: int = 50_000, **settings: A
     return path
 
 
-def watched(player: Player) -> list[Picture]:
+def watched(player: Player) -> list[Frame]:
     """Return a list that fills with the pictures that arrive."""
-    pictures: list[Picture] = []
+    pictures: list[Frame] = []
     player.frame_ready.connect(pictures.append)
     return pictures
 
@@ -119,18 +120,18 @@ def load(qtbot: QtBot, player: Player, path: Path) -> None:
         player.load(path)
 
 
-def endings(qtbot: QtBot, pictures: list[Picture], count: int) -> list[float]:
+def endings(qtbot: QtBot, pictures: list[Frame], count: int) -> list[float]:
     """Wait until so many episodes are over and return what they earned."""
 
     def totals() -> list[float]:
-        return [picture.moment.total for picture in pictures if picture.moment.over]
+        return [picture.step.total for picture in pictures if picture.step.over]
 
     qtbot.waitUntil(lambda: len(totals()) >= count, timeout=WAIT_MS)
     return totals()[:count]
 
 
-def pixels(picture: Picture) -> bytes:
-    return bytes(picture.image.constBits())
+def pixels(picture: Frame) -> bytes:
+    return bytes(picture.images[0].constBits())
 
 
 def blocks() -> set[str]:
@@ -142,3 +143,18 @@ def renderers() -> list[psutil.Process]:
     """Return child processes, less the interpreter's own keeper of shared memory."""
     children = psutil.Process().children()
     return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+
+
+def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
+    """Play the first episode of a seed to its end; return what each agent earned."""
+    pictures = watched(pane.player)
+    pane.player.start_over(seed)
+    pane.player.play()
+    qtbot.waitUntil(
+        lambda: any(p.step.over and p.playback_id >= pictures[-1].playback_id for p in pictures),
+        timeout=WAIT_MS,
+    )
+    pane.player.frame_ready.disconnect(pictures.append)
+    last = next(p for p in reversed(pictures) if p.step.over)
+    assert all(p.step.number == max(step.number for step in p.steps) for p in pictures)
+    return [step.total for step in last.steps]

@@ -66,11 +66,11 @@ def test_a_best_agent_that_is_overwritten_while_it_plays_stays_marked_until_its_
     with qtbot.waitSignal(pane.checkpoints.listed, timeout=WAIT_MS):
         pane.checkpoints.refresh_current()
     assert marked(pane) == earlier
-    assert not any(picture.moment.over for picture in pictures)
+    assert not any(picture.step.over for picture in pictures)
     pane.player.set_speed(8.0)
     newest = ("best  3k  7.0", "Step 3,000, return 7.0, best", "newest, step 3,000")
     qtbot.waitUntil(lambda: marked(pane) == newest, timeout=WAIT_MS)
-    assert any(picture.moment.over for picture in pictures)
+    assert any(picture.step.over for picture in pictures)
     qtbot.waitUntil(lambda: steps(pane) == [3000], timeout=WAIT_MS)
     assert "earlier" not in " ".join(
         str(pane.checkpoints.model.index(row).data())

@@ -3,14 +3,10 @@
 from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import av
 import numpy as np
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.replay.compare.dialog import CompareDialog
@@ -19,17 +15,16 @@ from studio.replay.compare.tile import Tile
 from studio.replay.compare.view import best_columns
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED, PlayerState
-from studio.replay.renderer_client import Picture
-from studio.replay.share.film_dialogs import ComparisonFilmDialog
+from studio.replay.renderer.protocol import Frame
 from td3core import checkpoint
 from td3core.config import make_settings
 from td3core.envs.make import check_env, make_env
-from td3core.evaluation.disturbance import Variant
-from td3core.evaluation.entrants import Entrant
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.disturbance import Variant
 from td3core.randomness import Purpose, episode_seed, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import Parent, RunLabel, write_label
-from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, watched, write_agent
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, played, watched, write_agent
 
 PENDULUM_FPS = 30
 
@@ -72,21 +67,6 @@ def tick(qtbot: QtBot, dialog: CompareDialog, path: Path) -> None:
     assert item is not None
     dialog.agents.setCurrentItem(item)
     qtbot.keyClick(dialog.agents, Qt.Key.Key_Space)
-
-
-def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
-    """Play the first episode of a seed to its end; return what each agent earned."""
-    pictures = watched(pane.player)
-    pane.player.start_over(seed)
-    pane.player.play()
-    qtbot.waitUntil(
-        lambda: any(p.moment.over and p.take >= pictures[-1].take for p in pictures),
-        timeout=WAIT_MS,
-    )
-    pane.player.frame_ready.disconnect(pictures.append)
-    last = next(p for p in reversed(pictures) if p.moment.over)
-    assert all(p.moment.step == max(lane.moment.step for lane in p.lanes) for p in pictures)
-    return [lane.moment.total for lane in last.lanes]
 
 
 def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
@@ -134,7 +114,7 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):
         qtbot.keyClick(view, Qt.Key.Key_Escape)
     assert (view.isVisible(), pane.view.isVisible()) == (False, True)
-    assert (pane.player.entrants, pane.player.path) == ((), bundled)
+    assert (pane.player.compared, pane.player.path) == ((), bundled)
 
 
 def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_were_played(
@@ -144,98 +124,37 @@ def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_w
     load(qtbot, player, agent)
     pictures = watched(player)
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare([Entrant(agent), Entrant(agent, Variant.PUSH)])
+        pane.comparison.compare([ComparedAgent(agent), ComparedAgent(agent, Variant.PUSH)])
     for _ in range(10):
         player.step()
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 10, timeout=WAIT_MS)
     before = pictures[-1]
-    assert [lane.moment.step for lane in before.lanes] == [10, 10]
+    assert [step.number for step in before.steps] == [10, 10]
     qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
     qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Period)
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 11, timeout=WAIT_MS)
-    assert pictures[-1].lanes[0].moment.reward != pictures[-1].lanes[1].moment.reward
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 11, timeout=WAIT_MS)
+    assert pictures[-1].steps[0].reward != pictures[-1].steps[1].reward
     qtbot.keyClick(pane.comparison.view, Qt.Key.Key_Comma)
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 10, timeout=WAIT_MS)
-    assert [lane.moment for lane in pictures[-1].lanes] == [lane.moment for lane in before.lanes]
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 10, timeout=WAIT_MS)
+    assert pictures[-1].steps == before.steps
     assert _alike(pictures[-1], before)
     player.set_speed(UNPACED)
     pushed = rolled_out(agent, 0, pushed=[*range(11, 26), *range(61, 76)])
     assert played(qtbot, pane, 0) == pytest.approx([rolled_out(agent, 0), pushed], abs=1e-9)
     # A single agent is as before.
     load(qtbot, player, agent)
-    assert not pictures[-1].lanes
+    assert not pictures[-1].steps
 
 
-def film_dialog(
-    qtbot: QtBot, pane: ReplayPane, agent: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> ComparisonFilmDialog:
-    """Compare an agent with its variants, push it, and choose to film that."""
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    entrants = [Entrant(agent), Entrant(agent, Variant.NOISE), Entrant(agent, Variant.PUSH)]
-    with qtbot.waitSignals([pane.player.loaded, pane.player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare(entrants)
-    qtbot.mouseClick(pane.comparison.view.push_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: pane.player.pushes == (61, 1), timeout=WAIT_MS)
-    action = pane.share.findChild(QAction, "share_film_action")
-    assert action is not None
-    action.trigger()
-    (dialog,) = pane.window().findChildren(ComparisonFilmDialog)
-    return dialog
-
-
-def test_the_film_of_the_comparison_is_asked_for_as_it_is_on_show(
-    qtbot: QtBot,
-    pane: ReplayPane,
-    bundled: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pane.player.start_over(5)
-    pane.player.set_speed(2.0)
-    dialog = film_dialog(qtbot, pane, bundled, tmp_path / "a.mp4", monkeypatch)
-    found = dialog.words()
-    assert found is not None
-    assert " ".join(found[0]) == (
-        f"film --side-by-side --columns {pane.comparison.view.columns} --noise --push"
-        f" --push-at 61 --push-at 1 --out {tmp_path / 'a.mp4'} --episodes-per 1 --seed 5"
-        f" --speed 2.0 --force --json -- {bundled}"
-    )
-
-
-@pytest.mark.slow
-def test_a_film_of_the_comparison_shows_what_is_on_show(
-    qtbot: QtBot,
-    pane: ReplayPane,
-    bundled: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    target = tmp_path / "comparison.mp4"
-    pane.player.set_speed(UNPACED)
-    pane.player.start_over(5)
-    dialog = film_dialog(qtbot, pane, bundled, target, monkeypatch)
-    earned = played(qtbot, pane, 5)
-    with qtbot.waitSignal(dialog.job.answered, timeout=2 * WAIT_MS) as answered:
-        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
-    told: dict[str, Any] = answered.args[0]
-    assert [each["returns"] for each in told["agents"]] == [[total] for total in earned]
-    names = [tile.title.text() for tile in pane.comparison.view.tiles]
-    assert [each["name"] for each in told["agents"]] == names
-    rows = -(-3 // pane.comparison.view.columns)
-    assert told["height"] == rows * (500 + 38) + (rows - 1) * 4
-    with av.open(str(target)) as film:
-        assert sum(1 for _ in film.decode(video=0)) == told["frames"] == 215
-
-
-def _alike(one: Picture, other: Picture) -> bool:
+def _alike(one: Frame, other: Frame) -> bool:
     """Return whether the pictures of each agent differ by no more than JPEG does."""
     return all(
         np.abs(
-            np.frombuffer(a.image.constBits(), np.uint8).astype(int)
-            - np.frombuffer(b.image.constBits(), np.uint8)
+            np.frombuffer(a.constBits(), np.uint8).astype(int)
+            - np.frombuffer(b.constBits(), np.uint8)
         ).mean()
         < 1.0
-        for a, b in zip(one.lanes, other.lanes, strict=True)
+        for a, b in zip(one.images, other.images, strict=True)
     )
 
 
@@ -250,11 +169,13 @@ def test_bundled_agents_are_compared_with_pictures_of_their_own(
     player = pane.player
     pictures = watched(player)
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
-        pane.comparison.compare([Entrant(path), Entrant(path), Entrant(path, Variant.NOISE)])
+        pane.comparison.compare(
+            [ComparedAgent(path), ComparedAgent(path), ComparedAgent(path, Variant.NOISE)]
+        )
     for _ in range(20):
         player.step()
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 20, timeout=WAIT_MS)
-    first, second, noisy = (bytes(lane.image.constBits()) for lane in pictures[-1].lanes)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 20, timeout=WAIT_MS)
+    first, second, noisy = (bytes(image.constBits()) for image in pictures[-1].images)
     assert first == second != noisy
     assert len(set(first)) > 5
     assert player.state is PlayerState.PAUSED
@@ -315,5 +236,5 @@ def test_the_dialog_lists_runs_that_belong_to_the_one_on_show(
     qtbot.waitUntil(lambda: dialog._item(other) is not None, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: not dialog._item(other).isHidden(), timeout=WAIT_MS)
     tick(qtbot, dialog, other)
-    assert [each.path for each in dialog.entrants()] == [bundled, other]
+    assert [each.path for each in dialog.compared()] == [bundled, other]
     dialog.close()

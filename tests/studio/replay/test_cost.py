@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.renderer import protocol
-from studio.replay.renderer_client import Picture
+from studio.replay.renderer.protocol import Frame
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers
 
 MOST_MS = 2.0
@@ -28,7 +28,7 @@ class Costs:
         self.seconds: list[float] = []
         pane.player._show = self._measured  # type: ignore[method-assign]
 
-    def _measured(self, picture: Picture) -> None:
+    def _measured(self, picture: Frame) -> None:
         # Of the processor: other work on it is not ours.
         began = time.thread_time()
         self._show(picture)

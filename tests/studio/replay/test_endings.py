@@ -87,7 +87,7 @@ from studio.replay.player import Player
 if __name__ == "__main__":
     app = QCoreApplication([])
     player = Player()
-    player.frame_ready.connect(lambda picture: picture.moment.step >= 3 and end())
+    player.frame_ready.connect(lambda picture: picture.step.number >= 3 and end())
 
     def end():
         print(player.pid, flush=True)
@@ -123,13 +123,13 @@ from multiprocessing import Pipe
 from pathlib import Path
 from studio.replay.renderer import protocol
 from studio.replay.renderer.start import main
-from studio.replay.renderer.pulse import new_signs
+from studio.replay.renderer.heartbeat import new_signs
 
 ours, theirs = Pipe()
 def drive():
     load = protocol.Load(ticket=1, path=Path(sys.argv[1]), seed=0, playing=True)
     ours.send(load)
-    while not isinstance(ours.recv(), protocol.Frame):
+    while not isinstance(ours.recv(), protocol.Drawn):
         pass
     ours.send(protocol.Quit())
 from studio.replay.renderer.frame_ring import RingReader

@@ -42,8 +42,8 @@ def test_an_agent_is_played_as_it_is_measured(
     load(qtbot, player, agent)
     player.play()
     assert tuple(endings(qtbot, pictures, 2)) == expected.returns
-    last = [picture for picture in pictures if picture.moment.over]
-    assert last[0].moment.step == expected.lengths[0]
+    last = [picture for picture in pictures if picture.step.over]
+    assert last[0].step.number == expected.lengths[0]
     assert capfd.readouterr() == ("", "")
 
 

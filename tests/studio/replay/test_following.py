@@ -64,7 +64,7 @@ def test_a_run_that_trains_shows_its_newest_agent_at_once_and_each_later_one(
     pane.note_saved(second, 2000, None)
     assert agrees(pane, first, "step 1,000")
     qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
-    assert any(picture.moment.over for picture in pictures)
+    assert any(picture.step.over for picture in pictures)
     # A paused picture stays; Play starts with the newest agent.
     pane.player.pause()
     third = save(run, "step_000003000", 3000)
@@ -92,6 +92,22 @@ def test_ticking_follow_latest_shows_the_newest_agent_at_once_and_choosing_anoth
     # The next run is followed again: only the user's own click is remembered.
     pane.set_current_run(run.with_name("next"))
     assert pane.controls.follows_latest
+
+
+def test_who_follows_late_sees_the_newest_agent_at_once_and_each_later_one_after_the_episode(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    pane.set_current_run(run)
+    first = save(run, "step_000001000", 1000)
+    pane.note_saved(first, 1000, None)
+    click(qtbot, pane)
+    qtbot.waitUntil(lambda: agrees(pane, first, "newest, step 1,000"), timeout=WAIT_MS)
+    pane.player.play()
+    second = save(run, "step_000002000", 2000)
+    pane.note_saved(second, 2000, None)
+    assert pane.player.path == first
+    pane.controls.speed_combo.setCurrentIndex(pane.controls.speed_combo.findText("8×"))
+    qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
 
 
 def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loaded_anew(

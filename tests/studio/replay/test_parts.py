@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.replay.caption import Caption
+from studio.replay.renderer.camera import Camera
+from studio.replay.renderer.clock import Clock
 from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
+from studio.replay.renderer.loaded_agents import LoadedAgents
+from studio.replay.renderer.protocol import Frame, Load
 from studio.replay.renderer.scaling import fitted
-from studio.replay.renderer.stage import Clock, Episode, LoadedAgent
-from studio.replay.renderer_client import Picture
-from studio.replay.share.histogram import ReturnHistogram
 from td3core.envs.trust import consent_to
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.step import RolloutStep
 from tests.studio.replay.scenes import blocks
 from tests.td3core.helpers import write_checkpoint
 
@@ -130,33 +130,6 @@ def test_a_picture_fits_its_box_as_qt_would_fit_it(
     assert np.abs(scaled.astype(int) - (200, 100, 50)).max() <= 6
 
 
-def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
-    qtbot: QtBot, tmp_path: Path
-) -> None:
-    histogram = ReturnHistogram("Returns of best")
-    qtbot.addWidget(histogram)
-    histogram.resize(300, 200)
-    histogram.show()
-    histogram.show_returns(np.array([1.0, 2.5, 2.5]))
-    height = histogram.plot.height()
-    refused: list[str] = []
-    histogram.failed.connect(refused.append)
-    for kind in ("png", "svg", "csv"):
-        histogram.export(tmp_path / f"returns.{kind}")
-    assert refused == []
-    assert histogram.plot.height() == height
-    assert QImage(str(tmp_path / "returns.png")).width() >= 960
-    svg = (tmp_path / "returns.svg").read_text("utf-8")
-    assert "Returns of best · 3 episodes" in svg
-    assert "Episodes" in svg
-    rows = (tmp_path / "returns.csv").read_text("utf-8").split()
-    assert rows == ["episode,return", "1,1.0", "2,2.5", "3,2.5"]
-    histogram.export(tmp_path / "no" / "returns.csv")
-    assert "cannot be written" in refused[0]
-    texts = [action.text() for action in histogram.export_button.menu().actions()]
-    assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
-
-
 SWING = """
 '''Before.'''
 import gymnasium as gym
@@ -179,8 +152,9 @@ def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
     path = write_checkpoint(tmp_path / "agent.safetensors", env="swing:Swing")
 
     def played() -> str | None:
-        agent = LoadedAgent(path, consent_to(["swing"]))
-        Episode(agent, seed=0, index=0, draws=False).close()
+        load = Load(ticket=1, path=path, seed=0, playing=False)
+        agents = LoadedAgents(load, consent_to(["swing"]), Camera())
+        agents.begin(seed=0, index=0, draws=False).close()
         return sys.modules["swing"].__doc__
 
     assert played() == "Before."
@@ -195,11 +169,11 @@ def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> No
     caption.resize(400, 60)
     caption.show()
 
-    def shown(step: int) -> Picture:
-        moment = RolloutStep(step, 1.0, 10.0 * step, terminated=False, truncated=False)
-        return Picture(image=QImage(), episode=step, moment=moment)
+    def shown(step: int) -> Frame:
+        reached = RolloutStep(step, 1.0, 10.0 * step, terminated=False, truncated=False)
+        return Frame(episode=step, step=reached)
 
-    caption.show_picture(shown(1))
+    caption.show_frame(shown(1))
     QApplication.processEvents()
     seen: list[QEvent.Type] = []
 
@@ -210,7 +184,7 @@ def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> No
 
     watcher = Watcher()
     caption.installEventFilter(watcher)
-    caption.show_picture(shown(1000))
+    caption.show_frame(shown(1000))
     QApplication.processEvents()
     caption.removeEventFilter(watcher)
     texts = [label.text() for label in caption.findChildren(QLabel) if label.isVisible()]

@@ -9,8 +9,7 @@ from pytestqt.qtbot import QtBot
 from studio.replay.player import UNPACED, Player, PlayerState
 from studio.replay.renderer.protocol import Frame
 from studio.replay.renderer.recording import Recording
-from studio.replay.renderer_client import Picture
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.step import RolloutStep
 from tests.studio.replay.scenes import WAIT_MS, endings, load, watched
 
 _CODEC_ERROR = 3.0
@@ -18,12 +17,12 @@ _CODEC_ERROR = 3.0
 
 
 def frame_at(step: int, *, over: bool = False) -> Frame:
-    moment = RolloutStep(step, 1.0, float(step), over, False)
-    return Frame(slot=0, width=0, height=0, episode=0, moment=moment)
+    reached = RolloutStep(step, 1.0, float(step), over, False)
+    return Frame(episode=0, step=reached)
 
 
-def rgb(picture: Picture) -> np.ndarray:
-    image = picture.image
+def rgb(picture: Frame) -> np.ndarray:
+    image = picture.images[0]
     pixels = np.frombuffer(image.constBits(), np.uint8)
     return pixels.reshape(image.height(), image.width(), 4)[:, :, :3].astype(float)
 
@@ -56,12 +55,12 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
     for _ in range(12):
         player.step()
     qtbot.waitUntil(lambda: len(pictures) == 13, timeout=WAIT_MS)
-    played = {picture.moment.step: picture for picture in pictures}
+    played = {picture.step.number: picture for picture in pictures}
     for step in (3, 9, 0, 11):
         pictures.clear()
         player.seek(step)
         qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
-        assert pictures[-1].moment == played[step].moment
+        assert pictures[-1].step == played[step].step
         assert pictures[-1].latest == 12
         assert np.abs(rgb(pictures[-1]) - rgb(played[step])).mean() < _CODEC_ERROR
     assert scrubbed == [3, 9, 0, 11]
@@ -71,7 +70,7 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
         pictures.clear()
         move()
         qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
-        assert pictures[-1].moment.step == step
+        assert pictures[-1].step.number == step
     assert began == [0]
     assert player.state is PlayerState.PAUSED
 
@@ -91,7 +90,7 @@ def test_playing_from_the_past_reaches_the_end_of_the_episode_as_an_evaluation_d
     assert {picture.episode for picture in pictures} == {0}
     player.pause()
     player.seek(0)
-    qtbot.waitUntil(lambda: pictures[-1].moment.step == 0, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 0, timeout=WAIT_MS)
     pictures.clear()
     player.play()
     assert endings(qtbot, pictures, 1) == first

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, PlayerState
-from studio.replay.renderer.pulse import Signs, new_signs
+from studio.replay.renderer.heartbeat import LifeSigns, new_signs
 from studio.replay.watchdog import _problem_of
 from td3core.envs.info import EnvInfo
 from td3core.envs.trust import locate
@@ -175,7 +175,7 @@ def test_an_environment_that_hangs_is_noticed_and_replaced(
     assert told.args == ["The environment is not answering. Training is not affected."]
     assert pane.renderer_button.isVisible()
     assert pane.message.text() == told.args[0]
-    assert max((picture.moment.step for picture in pictures), default=0) < 3
+    assert max((picture.step.number for picture in pictures), default=0) < 3
     before = player.pid
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
         qtbot.mouseClick(pane.renderer_button, Qt.MouseButton.LeftButton)
@@ -238,7 +238,7 @@ def test_a_slow_step_is_only_slow(
     player.silent.connect(told.append)
     pid, pictures = player.pid, watched(player)
     player.play()
-    qtbot.waitUntil(lambda: any(p.moment.step > 5 for p in pictures), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: any(p.step.number > 5 for p in pictures), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: len(told) == 2, timeout=WAIT_MS)
     assert told == ["The environment is not answering. Training is not affected.", ""]
     assert (player.pid, player.answers) == (pid, True)
@@ -260,7 +260,7 @@ def test_a_slow_step_is_only_slow(
 def test_what_counts_as_silence(
     beat: float, since: float, loading: int, idle: float, word: str
 ) -> None:
-    signs: Signs = new_signs()
+    signs: LifeSigns = new_signs()
     signs.beat.value, signs.waiting_since.value = beat, since
     signs.loading.value, signs.idle_s.value = loading, idle
     found = _problem_of(signs, 100.0)

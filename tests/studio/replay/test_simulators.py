@@ -87,16 +87,16 @@ def test_an_agent_is_watched_scrubbed_measured_and_filmed(
     load(qtbot, player, agent)
     played = []
     for step in range(STEPS + 1):
-        qtbot.waitUntil(lambda step=step: pictures[-1].moment.step == step, timeout=WAIT_MS)
-        played.append((pictures[-1].moment, drawn(qtbot, player)))
+        qtbot.waitUntil(lambda step=step: pictures[-1].step.number == step, timeout=WAIT_MS)
+        played.append((pictures[-1].step, drawn(qtbot, player)))
         if step < STEPS:
             player.step()
     for step in (2, STEPS - 1, 0, 9):
         pictures.clear()
         point_at(qtbot, window.replay.controls.scrub_bar, step)
         qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
-        moment, pixels = played[step]
-        assert pictures[-1].moment == moment
+        reached, pixels = played[step]
+        assert pictures[-1].step == reached
         assert np.abs(drawn(qtbot, player) - pixels).mean() < 1.5
     numbers = panel.numbers
     assert numbers is not None

@@ -27,10 +27,10 @@ from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.branch_dialog import BranchDialog
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
 from studio.launch.verify_dialog import VerifyDialog
-from studio.replay.share.evaluate_dialog import EvaluateDialog
-from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
+from studio.share.evaluate_dialog import EvaluateDialog
+from studio.share.export_dialog import ExportDialog
+from studio.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header

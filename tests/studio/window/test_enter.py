@@ -25,25 +25,25 @@ from studio.launch.dialogs import (
 from studio.launch.verify_dialog import VerifyDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
-from studio.replay.share.evaluate_dialog import EvaluateDialog
-from studio.replay.share.export_dialog import ExportDialog
-from studio.replay.share.film_dialogs import (
+from studio.run_browser.dialogs import NoteDialog, SettingsDialog
+from studio.session.history import read_history
+from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.share.evaluate_dialog import EvaluateDialog
+from studio.share.export_dialog import ExportDialog
+from studio.share.film_dialogs import (
     AgentFilmDialog,
     ComparisonFilmDialog,
     GrowthFilmDialog,
 )
-from studio.replay.share.picture_dialog import PictureDialog
-from studio.replay.share.still import Still
-from studio.run_browser.dialogs import NoteDialog, SettingsDialog
-from studio.session.history import read_history
-from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.share.picture_dialog import PictureDialog
+from studio.share.screenshot import Screenshot
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
 from td3core.config.consent import LocatedModule
-from td3core.evaluation.entrants import Entrant
-from td3core.evaluation.rollout import RolloutStep
+from td3core.playing.compared import ComparedAgent
+from td3core.playing.step import BEGINNING
 from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
 from tests.studio.fake_runs import make_run
@@ -53,22 +53,21 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     """Yield every dialog, with the text of the button that Enter should press in it."""
     run = make_run(runs_dir)
     change = Change(env_steps=100, name="tau", new=0.01)
-    moment = RolloutStep(0, 0.0, 0.0, False, False)
     image = QImage(QSize(8, 8), QImage.Format.Format_RGB32)
-    still = Still(image=image, names=("one",), moments=(moment,))
+    screenshot = Screenshot(image=image, names=("one",), steps=(BEGINNING,))
     end = read_history(run.path, lambda: False).record.progress
     assert end is not None
     model = window.findChild(CheckpointModel)
     assert model is not None
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
-        pair = [Entrant(agent), Entrant(run.last)]
+        pair = [ComparedAgent(agent), ComparedAgent(run.last)]
         yield "Resume", MoreStepsDialog(summarise(run), window)
         yield "Resume anyway", OtherClassDialog(summarise(run), "neon", window)
         yield "Resume", ChangesDialog("my run", end, replace(end.tunables, tau=0.5), window)
         yield "Train", RepeatDialog(run, [change], "my run", window)
         yield "Train", BranchDialog(agent, read_header(agent), window)
         yield "Compare", CompareDialog(model, (), "Pendulum-v1", pair, window)
-        yield "Save…", PictureDialog(still, "name", window)
+        yield "Save…", PictureDialog(screenshot, "name", window)
         yield "Evaluate", EvaluateDialog(agent, "my run", 0, window)
         yield "Export…", ExportDialog(agent, window)
         yield "Record…", AgentFilmDialog(agent, 0, 1.0, window)

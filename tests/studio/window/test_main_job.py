@@ -120,7 +120,7 @@ def watch_last_checkpoint(qtbot, window, find, path) -> None:
     pictures: set[int] = set()
 
     def look(frame) -> None:
-        image = frame.image.convertToFormat(QImage.Format.Format_RGB888)
+        image = frame.images[0].convertToFormat(QImage.Format.Format_RGB888)
         pictures.add(hash(bytes(np.asarray(image.constBits()))))
 
     window.replay.player.frame_ready.connect(look)

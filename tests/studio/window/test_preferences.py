@@ -124,7 +124,7 @@ def test_the_end_of_a_long_film_is_notified(window, monkeypatch) -> None:
     monkeypatch.setattr(Notifier, "notify", lambda _, *words: shown.append(words))
     monkeypatch.setattr(QApplication, "activeWindow", lambda: None)
     monkeypatch.setattr("studio.window.preferences.notifier.LONG_S", 0.0)
-    tasks = window.replay.share.tasks
+    tasks = window.share.tasks
     tasks.began.emit("film_dialog")
     tasks.ended.emit("film_dialog", "Record film is done", "Written to walk.mp4.")
     assert shown == [("Record film is done", "Written to walk.mp4.")]

@@ -15,10 +15,10 @@ from pytestqt.qtbot import QtBot
 
 from studio.consent.dialog import ConsentDialog
 from studio.replay.player import PlayerState
-from studio.replay.share.film_dialogs import GrowthFilmDialog
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.setup.env_query import EnvQuery
+from studio.share.film_dialogs import GrowthFilmDialog
 from studio.tasks.cli_process import CliProcess
 from studio.window.main_window import MainWindow
 from td3core.config.consent import Consent
@@ -265,7 +265,7 @@ def test_a_window_that_closes_asks_nothing_any_more(
 def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
-    tasks, films = window.replay.share.tasks, window.findChildren
+    tasks, films = window.share.tasks, window.findChildren
     tasks.film_run(run)
     answer(qtbot, window, "refuse")
     assert not films(GrowthFilmDialog)
@@ -292,7 +292,7 @@ def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
     answer(qtbot, window, "allow")
     qtbot.waitUntil(lambda: len(allowed) == 1, timeout=WAIT_MS)
     assert "the answer was not remembered" in window.banner.text
-    tasks = window.replay.share.tasks
+    tasks = window.share.tasks
     tasks.film_run(run)
     qtbot.waitUntil(lambda: bool(window.findChildren(GrowthFilmDialog)), timeout=WAIT_MS)
     (dialog,) = window.findChildren(GrowthFilmDialog)

@@ -7,9 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from td3core.algorithm.td3 import TD3
 from td3core.config.networks import Group
-from td3core.evaluation.rollout import rollout
 from td3core.inference.policy import Policy
-from tests.support.scripted import Script
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 from tests.td3core.helpers import batch, make_agent, tiny
 
@@ -76,18 +74,3 @@ def test_a_policy_acts_the_same_on_one_thread_and_on_many() -> None:
     many = [policy(row) for row in obs]
     with threadpool_limits(1, user_api="blas"):
         assert all(np.array_equal(policy(row), kept) for row, kept in zip(obs, many, strict=True))
-
-
-def test_a_rollout_tells_each_step_to_the_end_of_the_episode(scripted: Any) -> None:
-    from td3core.envs.make import make_env
-
-    script = Script(episodes=[(3, "truncated")], reward=lambda step, _: float(step))
-    env = make_env(scripted(script))
-    policy = Policy([(np.zeros((1, 2), np.float32), np.float32([0.5]))], "relu")
-    moments = list(rollout(env, policy, seed=11))
-    assert [(m.step, m.reward, m.total) for m in moments] == [(1, 1, 1), (2, 2, 3), (3, 3, 6)]
-    assert [m.over for m in moments] == [False, False, True]
-    assert (moments[-1].terminated, moments[-1].truncated) == (False, True)
-    assert script.seeds == [11]
-    # The action of tanh(0.5) in [-1, 1] is twice that in [-2, 2]; nothing is added to it.
-    np.testing.assert_allclose(np.ravel(script.actions), [2 * np.tanh(0.5)] * 3, rtol=1e-6)

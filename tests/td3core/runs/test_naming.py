@@ -9,7 +9,7 @@ from td3core.analysis.results import read_results
 from td3core.cli import app
 from td3core.config import to_dict
 from td3core.config.presets import compose
-from td3core.evaluation.entrants import Entrant, Lane, names_of
+from td3core.playing.compared import AgentFacts, ComparedAgent, names_of
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
@@ -68,7 +68,7 @@ def test_agents_side_by_side_carry_the_names_of_their_runs(run: RunDirectory, ru
     other = make_run(runs_dir, seed=4, name="mine")
     paths = [each.path / "checkpoints" / "last.safetensors" for each in (run, other)]
     lanes = [
-        Lane(entrant=Entrant(path), env_steps=100, mean_return=None, run=name)
+        AgentFacts(agent=ComparedAgent(path), env_steps=100, mean_return=None, run=name)
         for path, name in zip(paths, runs_of_agents(paths), strict=True)
     ]
     assert names_of(lanes) == [f"last, step 100 · {NAME}", "last, step 100 · mine"]

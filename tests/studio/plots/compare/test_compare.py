@@ -312,7 +312,7 @@ def test_runs_without_evaluations_are_compared_by_episodes(qtbot, alone, runs_di
 
 
 def test_too_many_runs_are_cut_with_a_sentence(qtbot, alone, groups, monkeypatch) -> None:
-    monkeypatch.setattr("studio.session.run_set.MOST_RUNS", 4)
+    monkeypatch.setattr("studio.plots.compare.run_set.MOST_RUNS", 4)
     alone.start(qtbot, groups)
     assert "6 runs were chosen; the first 4 are compared." in alone.find("compare_notes").text()
     assert alone.find("compare_heading").text().startswith("Comparing 4 runs")

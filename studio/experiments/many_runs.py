@@ -1,0 +1,280 @@
+"""Connects groups and the queue with the rest of the window."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.group_session import Allowed, GroupSession
+from studio.experiments.queue_file import QueuedRun
+from studio.experiments.run_queue import RunQueue
+from studio.experiments.sweep_reader import running_sweep
+from studio.session.controller import RunController, SessionState
+from studio.session.group_record import GroupRecord
+from studio.session.history import RunHistory, read_history
+from studio.tasks.background_reader import BackgroundReader
+from td3core.config import RunConfig, Tunables
+from td3core.config.consent import Consent, LocatedModule
+from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.messages import NewGroup
+from td3core.experiments.groups.watch import training_groups
+from td3core.protocol.events import Failed, Started
+
+_GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
+_GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
+_RUN_BUSY = "A run is training. Wait for its end, or stop it first."
+
+Branch = Callable[[Path, RunConfig, Tunables, Consent], None]
+"""Starts a run from a checkpoint with these settings."""
+
+
+class ManyRuns(QObject):
+    """Starts single runs, groups and what waits in the queue: never two of them at once."""
+
+    refused = Signal(str)
+    beginning = Signal()
+    panel_wanted = Signal()
+    group_changed = Signal()
+    """What :attr:`steers_group` or :attr:`group` says may have changed."""
+    sweep_found = Signal(str)
+    """The name of a sweep that trains in the background."""
+    opened = Signal(object)
+    """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        consent: CodeConsent,
+        runs_dir: Path,
+        branch: Branch,
+        parent: QObject,
+    ) -> None:
+        """Train in ``runs_dir``; ``branch`` starts a run from a checkpoint."""
+        super().__init__(parent)
+        self._controller, self._runs_dir = controller, runs_dir
+        self._from_queue = self._goes_on = False
+        """Whether what starts next was taken from the queue; whether its end starts the next."""
+        self._consent, self._branch = consent, branch
+        self.session = GroupSession(self)
+        self.queue = RunQueue(runs_dir, lambda: self.busy, self)
+        self._reader = BackgroundReader("read-run", self)
+        self._reader.refused.connect(self.refused)
+        self.session.refused.connect(self.refused)
+        self.queue.refused.connect(self.refused)
+        self.queue.wanted.connect(partial(self.start, from_queue=True))
+        controller.state_changed.connect(self._on_state)
+        controller.event_reported.connect(self._on_event)
+        self.session.busy_changed.connect(self._on_group_busy)
+        self.session.ended.connect(self._on_group_ended)
+        self.session.allow = self._allow
+        session = self.session
+        for changed in (session.busy_changed, session.status_changed, session.commanded):
+            changed.connect(self.group_changed)
+        for changed in (session.group_started, controller.state_changed):
+            changed.connect(self.group_changed)
+        self._finder = BackgroundReader("find-training", self)
+        self._finder.refused.connect(self.refused)
+
+    @property
+    def busy(self) -> bool:
+        """True while a run or a group trains."""
+        return self._controller.busy or self.session.busy
+
+    # What trains, steered as a whole ----------------------------------------------------------
+
+    @property
+    def steers_group(self) -> bool:
+        """Whether pause, stop and save are for the group that trains.
+
+        They are for a followed run that is none of its runs.
+        """
+        group, followed = self.session.current, self._controller.followed_run
+        if not self.session.busy or followed is None or group is None:
+            return self.session.busy
+        return any(status.run == followed for status in group.statuses.values())
+
+    @property
+    def group(self) -> GroupRecord | None:
+        """The group that trains; None before its first report."""
+        return self.session.current if self.session.busy else None
+
+    @property
+    def group_state(self) -> SessionState:
+        """What can be asked of the group that trains."""
+        return self.group.state if self.group else SessionState.STARTING
+
+    @Slot()
+    def pause_or_continue(self) -> None:
+        """Pause what trains, or let it continue."""
+        if self.steers_group:
+            paused = self.group_state is SessionState.PAUSED
+            self.session.command("resume" if paused else "pause")
+        elif self._controller.state is SessionState.PAUSED:
+            self._controller.unpause()
+        else:
+            self._controller.pause()
+
+    @Slot()
+    def stop(self) -> None:
+        """Let what trains save and end; what waits in the queue starts then."""
+        if self.steers_group:
+            self.session.command("stop")
+        else:
+            self._controller.stop()
+
+    @Slot()
+    def save(self) -> None:
+        """Save a checkpoint of what trains."""
+        if self.steers_group:
+            self.session.command("save")
+        else:
+            self._controller.save()
+
+    # Starting -----------------------------------------------------------------------------------
+
+    def obstacle(self) -> str:
+        """Return why no run can be resumed or branched now; empty if one can."""
+        if not self.session.busy:
+            return ""
+        group = self.session.group
+        return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
+
+    def _allow(self, group: Group, then: Allowed) -> None:
+        """Ask the user, if need be, to allow the code that a group's files name."""
+        self._consent.obtain(group.config.choice, then, self._on_declined)
+
+    def find_training(self) -> None:
+        """Show a group and a sweep that were left to train in the background, if there are any."""
+        folder = self._runs_dir
+        self._finder.read(
+            lambda _: (training_groups(folder), running_sweep(folder)), self._on_found
+        )
+
+    def _on_found(self, found: tuple[list[Group], str]) -> None:
+        groups, sweep = found
+        if groups and not self.session.busy:
+            self.panel_wanted.emit()
+            self.session.follow(groups[0])
+        if sweep:
+            self.sweep_found.emit(sweep)
+
+    def start(self, run: QueuedRun, *, from_queue: bool = False) -> None:
+        """Start a run, or a group if it has several seeds.
+
+        Where one ``from_queue`` cannot start, the next one in the queue does.
+        """
+        if self.busy:
+            self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+            return
+        start = partial(self._start, run, from_queue)
+        self._consent.obtain(run.config.choice, start, self._on_declined)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+
+    def _start(self, run: QueuedRun, from_queue: bool, consent: Consent) -> None:
+        if self.busy:
+            # Since the user was asked.
+            self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+            return
+        self._from_queue = from_queue
+        self.beginning.emit()
+        if run.checkpoint is not None:
+            self._branch(run.checkpoint, run.config, run.tunables, consent)
+        elif run.seeds:
+            self.panel_wanted.emit()
+            self.session.start(
+                NewGroup(
+                    runs_dir=self._runs_dir,
+                    seeds=run.seeds,
+                    config=run.config,
+                    tunables=run.tunables,
+                    consent=consent,
+                )
+            )
+        else:
+            self._controller.start(run.config, run.tunables, self._runs_dir, consent=consent)
+
+    def add(self, run: QueuedRun) -> None:
+        """Add a run to the queue, and show the queue."""
+        self.panel_wanted.emit()
+        self.queue.add(run)
+
+    @Slot(object, object, object)
+    def queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+        """Add a run that branches off a checkpoint to the queue."""
+        self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
+
+    @Slot(Path)
+    def open_run(self, path: Path) -> None:
+        """Show a run of the group in the plots, unless another one trains there."""
+        if self._controller.busy:
+            self.refused.emit(_RUN_BUSY)
+            return
+        self._reader.read(partial(read_history, path), self._on_read)
+
+    def _on_read(self, history: RunHistory) -> None:
+        if not self._controller.busy:
+            self.opened.emit(history)
+
+    # What waits, after the end of what trained ---------------------------------------------------
+
+    def _expect_start(self) -> None:
+        self._goes_on, self._from_queue = self._from_queue, False
+
+    @Slot(object)
+    def _on_state(self, state: SessionState) -> None:
+        # A run that is only followed starts nothing when it is left.
+        if state is SessionState.STARTING and self._controller.busy:
+            self._expect_start()
+        elif state is SessionState.IDLE and self._goes_on:
+            self._goes_on = False
+            self.queue.on_ended()
+
+    @Slot(object)
+    def _on_event(self, event: object) -> None:
+        # One that the user asked for and that failed to start leaves its message on show.
+        cancelled = isinstance(event, Failed) and event.cancelled
+        if self._controller.busy and (cancelled or isinstance(event, Started)):
+            self._goes_on = True
+
+    @Slot(bool)
+    def _on_group_busy(self, busy: bool) -> None:
+        if busy:
+            self._expect_start()
+
+    @Slot()
+    def _on_group_ended(self) -> None:
+        record = self.session.current
+        goes_on, self._goes_on = self._goes_on, False
+        if goes_on or (record is not None and record.began):
+            self.queue.on_ended()
+
+    # Closing ------------------------------------------------------------------------------------
+
+    @property
+    def can_leave(self) -> bool:
+        """Whether what trains can continue without the window."""
+        return self.session.busy or self._controller.can_leave
+
+    def stop_all(self) -> None:
+        """Ask everything that trains to save and end, and start nothing more."""
+        self.queue.close()
+        # Not a followed one: it trains elsewhere.
+        if self._controller.busy:
+            self._controller.stop()
+        self.session.command("stop")
+
+    def leave_all(self) -> None:
+        """Let everything that trains continue in the background."""
+        self.queue.close()
+        self._controller.leave()
+        self.session.detach()
+
+    def shutdown(self) -> None:
+        """Stop reading, and wait until the queue is on disk."""
+        self._finder.stop()
+        self._reader.stop()
+        self.queue.shutdown()

@@ -1,0 +1,165 @@
+"""The action at one step: a bar for each dimension, within the environment's bounds."""
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from studio.formatting import format_tick
+from studio.instruments.instrument import Instrument
+from studio.theme.theme import Theme
+from studio.widgets.labels import plain_tip
+from td3core.arrays import Floats
+from td3core.playing.numbers import SATURATED, AgentSpec, Doubles, EpisodeNumbers, in_bounds
+
+_MOST_ROW_PX, _LEAST_ROW_PX = 24.0, 2.0
+_LEAST_TEXT_PX = 12.0
+_NUMBER_PX = 46
+_BOUND_PX = 34
+_LEAST_WIDTH_PX = 220
+"""Where the bounds are written, too."""
+
+
+class ActionInstrument(Instrument):
+    """A bar for each dimension of the action."""
+
+    name = "actions"
+    title = "Actions"
+    help = (
+        "The action that led to the picture, one bar for each dimension between the environment's"
+        " bounds: low + (a + 1)/2 × (high − low) for the actor's a in [−1, 1]. The bar starts in"
+        " the middle. MIN and MAX mark saturation, |a| ≥ 0.99: the actor is at the bound."
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bars = ActionBars()
+        self.bars.setToolTip(plain_tip(self.help))
+        self._body.addWidget(self.bars, 1)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self.bars.set_theme(theme)
+
+    def show_agent(self, spec: AgentSpec) -> None:
+        """Use the bounds of another environment."""
+        self.bars.show_bounds(spec)
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show the action of a step."""
+        action = numbers.action[step - numbers.first]
+        self.bars.show_action(action)
+        saturated = self.bars.saturated
+        self.note.setText(f"{saturated} saturated" if saturated else "")
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.bars.show_action(None)
+        self.note.clear()
+
+
+class ActionBars(QWidget):
+    """The bars. Where they are too many for their names, only the bars are drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme: Theme | None = None
+        self._spec: AgentSpec | None = None
+        self._action: Floats | None = None
+        self._values: Doubles = np.empty(0)
+        font = self.font()
+        font.setPixelSize(11)
+        self.setFont(font)
+        self.setMinimumSize(90, 44)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Return a size at which four bars have their numbers."""
+        return QSize(200, 120)
+
+    @property
+    def values(self) -> Doubles:
+        """The action in the environment's own units (act_dim,); empty without one."""
+        return self._values
+
+    @property
+    def saturated(self) -> int:
+        """Number of dimensions at a bound."""
+        action = self._action
+        return 0 if action is None else int(np.count_nonzero(np.abs(action) >= SATURATED))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def show_bounds(self, spec: AgentSpec) -> None:
+        """Use the bounds of another environment."""
+        self._spec = spec
+        self.show_action(None)
+
+    def show_action(self, action: Floats | None) -> None:
+        """Show an action (act_dim,) in [-1, 1], or none."""
+        known = action is not None and self._spec is not None
+        self._action = action if known else None
+        self._values = np.empty(0)
+        if action is not None and self._spec is not None:
+            self._values = in_bounds(action, self._spec)
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw a row for each dimension."""
+        if self._theme is None:
+            return
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.panel))
+        if self._action is not None:
+            row = min(max(self.height() / len(self._action), _LEAST_ROW_PX), _MOST_ROW_PX)
+            for number in range(min(len(self._action), int(self.height() / row))):
+                area = QRectF(0.0, number * row, self.width(), row)
+                self._draw_row(painter, self._theme, area, number)
+        painter.end()
+
+    def _draw_row(self, painter: QPainter, theme: Theme, area: QRectF, number: int) -> None:
+        assert self._action is not None
+        written = area.height() >= _LEAST_TEXT_PX
+        gap = 2.0 if written else 0.5
+        value = _NUMBER_PX if written else 0
+        bound = _BOUND_PX if written and self.width() >= _LEAST_WIDTH_PX else 0
+        track = area.adjusted(value + bound, gap, -max(bound, 2), -gap)
+        action = float(self._action[number])
+        saturated = abs(action) >= SATURATED
+        painter.fillRect(track, QColor(theme.window))
+        centre = track.center().x()
+        end = centre + action * track.width() / 2
+        bar = QRectF(min(centre, end), track.top(), abs(end - centre), track.height())
+        painter.fillRect(bar, QColor(theme.warn if saturated else theme.curve_1))
+        painter.setPen(QColor(theme.muted))
+        painter.drawLine(QPointF(centre, track.top()), QPointF(centre, track.bottom()))
+        if written:
+            self._write(painter, theme, area, track, number)
+
+    def _write(
+        self, painter: QPainter, theme: Theme, area: QRectF, track: QRectF, number: int
+    ) -> None:
+        assert self._spec is not None
+        assert self._action is not None
+        middle = Qt.AlignmentFlag.AlignVCenter
+        right, left = Qt.AlignmentFlag.AlignRight | middle, Qt.AlignmentFlag.AlignLeft | middle
+        value = QRectF(0.0, area.top(), _NUMBER_PX, area.height())
+        painter.setPen(QColor(theme.text))
+        painter.drawText(value.adjusted(0, 0, -5, 0), right, format_tick(self._values[number]))
+        if self.width() >= _LEAST_WIDTH_PX:
+            painter.setPen(QColor(theme.muted))
+            low, high = self._spec.action_low[number], self._spec.action_high[number]
+            between = area.adjusted(_NUMBER_PX, 0, track.left() - area.right() - 3, 0)
+            painter.drawText(between, right, format_tick(low))
+            painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))
+        if abs(self._action[number]) >= SATURATED:
+            word = "MAX" if self._action[number] > 0 else "MIN"
+            width = QFontMetricsF(painter.font()).horizontalAdvance(word)
+            room = track.adjusted(4, 0, -4, 0)
+            painter.setPen(QColor(theme.on_accent))
+            if width < room.width() / 2:
+                painter.drawText(room, right if word == "MAX" else left, word)

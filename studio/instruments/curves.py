@@ -1,0 +1,92 @@
+"""Instruments over the whole episode: rewards, and values beside what was obtained."""
+
+import numpy as np
+from PySide6.QtCore import Qt
+
+from studio.formatting import format_number, format_return, format_value
+from studio.instruments.chart import Content, Lane, Line
+from studio.instruments.instrument import ChartInstrument
+from td3core.config import RunConfig, spec
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+
+_NO_FLOOR = spec(RunConfig, "reward_floor").low
+NO_CRITIC = "This file has only the actor, no critic."
+
+
+class RewardInstrument(ChartInstrument):
+    """Reward of each step, and the return so far."""
+
+    name = "reward"
+    title = "Reward"
+    help = (
+        "The environment's own rewards. Reward: r_t of each step. Return: their sum so far,"
+        " r_1 + … + r_t, without discount. The vertical line is the step in the picture."
+    )
+    lanes = (
+        Lane(lines=(Line(name="return", colour="curve_eval"),)),
+        Lane(lines=(Line(name="reward", colour="curve_3"),)),
+    )
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show the episode, with the values at a step."""
+        row = step - numbers.first
+        self.show_content(
+            Content(
+                x=_steps(numbers),
+                subject=numbers.playback_id,
+                version=(numbers.first, numbers.count, numbers.discounted is not None),
+                ys=(numbers.total, numbers.reward),
+                readings=(format_return(numbers.total[row]), format_number(numbers.reward[row])),
+                cursor=step,
+            )
+        )
+
+
+class ValueInstrument(ChartInstrument):
+    """What the critics expected of each action, and what came of it."""
+
+    name = "value"
+    title = "Value"
+    help = (
+        "min Q: what the critics expect of the action taken, min(Q₁, Q₂)(s, a). Obtained: the"
+        " discounted return from that step to the end, G_t = Σ γ^(k−t) r_k, with the checkpoint's"
+        " γ and the rewards as the agent learns them, max(reward_scale × r, reward_floor); known"
+        " when the episode has ended. min Q above it is overestimation. After a time limit nothing"
+        " is added, so there the last steps obtain less than the critics expect."
+    )
+    lanes = (
+        Lane(
+            lines=(
+                Line(name="min Q", colour="marker"),
+                Line(name="obtained", colour="curve_eval", style=Qt.PenStyle.DashLine),
+            )
+        ),
+    )
+
+    def show_agent(self, spec: AgentSpec) -> None:
+        """Note the discount, or that there is no critic."""
+        shaped = spec.reward_scale != 1.0 or spec.reward_floor > _NO_FLOOR
+        text = f"γ {format_value(spec.gamma)}" + (" · shaped rewards" if shaped else "")
+        self.note.setText(text if spec.critics else NO_CRITIC)
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show the episode, with the values at a step."""
+        row, obtained = step - numbers.first, numbers.discounted
+        expected = numbers.min_q if numbers.spec.critics else None
+        self.show_content(
+            Content(
+                x=_steps(numbers),
+                subject=numbers.playback_id,
+                version=(numbers.first, numbers.count, numbers.discounted is not None),
+                ys=(expected, obtained),
+                readings=(
+                    "none" if expected is None else format_number(expected[row]),
+                    "at the end" if obtained is None else format_number(obtained[row]),
+                ),
+                cursor=step,
+            )
+        )
+
+
+def _steps(numbers: EpisodeNumbers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.arange(numbers.first, numbers.last + 1, dtype=np.float64)

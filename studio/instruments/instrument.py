@@ -1,0 +1,79 @@
+"""What all instruments have in common: a card with a title, switched on and off."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from studio.instruments.chart import Chart, Content, Lane
+from studio.theme.theme import Theme
+from studio.widgets.controls import describe
+from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+
+
+class Instrument(QWidget):
+    """Shows something of an episode at one of its steps. Told only while it can be seen."""
+
+    name = ""
+    title = ""
+    help = ""
+    """What it shows, with its formula."""
+    first_on = True
+    """Whether it is switched on until the user decides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        describe(self, f"instrument_{self.name}", self.title, "")
+        self.setProperty("role", "card")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.heading = QHBoxLayout()
+        label = QLabel(self.title)
+        label.setToolTip(plain_tip(self.help))
+        # Cut off where there is no room: a long note must not widen the window.
+        self.note = ElidedLabel()
+        self.note.setObjectName(f"instrument_{self.name}_note")
+        self.note.setProperty("role", "muted")
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.heading.addWidget(label)
+        self.heading.addWidget(self.note, 1)
+        self._body = QVBoxLayout(self)
+        self._body.setContentsMargins(6, 2, 6, 4)
+        self._body.setSpacing(2)
+        self.heading.setSpacing(8)
+        self._body.addLayout(self.heading)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+
+    def show_agent(self, spec: AgentSpec) -> None:
+        """Prepare for another agent."""
+
+    def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
+        """Show a step whose numbers are known."""
+
+    def clear(self) -> None:
+        """Show nothing."""
+
+
+class ChartInstrument(Instrument):
+    """An instrument that is one chart."""
+
+    lanes: tuple[Lane, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chart = Chart(self.lanes)
+        self.chart.setToolTip(plain_tip(self.help))
+        self._body.addWidget(self.chart, 1)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self.chart.set_theme(theme)
+
+    def show_content(self, content: Content) -> None:
+        """Show these curves."""
+        self.chart.show_content(content)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.chart.show_content(None)
+        self.note.clear()

@@ -1,0 +1,260 @@
+"""Several runs, read from their files and turned into the lines of a comparison, in the background.
+
+Everything here is plain data and functions; what is shown belongs to ``studio/plots/compare``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from studio.session.series import Numbers
+from td3core.analysis.aggregate import Band
+from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS
+from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
+from td3core.errors import Message, RequestError
+from td3core.protocol.events import Progress, Started
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.metadata import ENDING, NOTES
+from td3core.runs.reader import RunReader
+
+Stopped = Callable[[], bool]
+Curves = Sequence[tuple[Numbers, Numbers]]
+
+RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
+"""The plots. That of the returns comes first; the others show columns of ``training.csv``."""
+CHOICES = {
+    Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
+    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
+}
+"""Columns that a plot can show, with their names on screen."""
+_MOST_ROWS = 32_768
+"""Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
+_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES, ENDING)
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComparedRun:
+    """One run as far as a comparison shows it."""
+
+    results: RunResults
+    training: Numbers | None = None
+    """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
+    stamp: Stamp
+    """Times of change of its tables and of its name when it was read."""
+    problem: str = ""
+    """Why it is shown as it once was, if it is."""
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return self.results.path
+
+    def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Numbers, ...]:
+        """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
+
+        There are no points until the training statistics are read.
+        """
+        if plotted == RETURN:
+            return self.results.curve(metric, view.x, view.smoothing)
+        if self.training is None:
+            return np.empty(0), np.empty(0)
+        values = self.training[:, TRAINING_COLUMNS.index(view.column(plotted))]
+        at = self.results.along(self.training[:, 0], view.x)
+        known = np.isfinite(values) & np.isfinite(at)
+        return at[known], trailing_mean(values[known], view.smoothing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSet:
+    """The runs that were chosen, and what could not be read of them."""
+
+    runs: tuple[ComparedRun, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How the user wants to see a comparison."""
+
+    x: XAxis = "steps"
+    metric: Metric = "eval"
+    grouped: bool = True
+    smoothing: int = 1
+    """Values in the mean that a curve is made of."""
+    hidden: frozenset[str] = frozenset()
+    """Names of groups."""
+    single: frozenset[Path] = frozenset()
+    """Runs that are drawn besides their group."""
+    q: str = "q1"
+    """One of :data:`CHOICES`, as is the next."""
+    critic_loss: str = "critic1_loss"
+
+    def column(self, plotted: str) -> str:
+        """Return the column of the training statistics that a plot shows."""
+        return {Q: self.q, CRITIC_LOSS: self.critic_loss}.get(plotted, plotted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a plot, and the colour it has in every plot."""
+
+    label: str
+    place: int
+    """Of its group, in the order of the groups."""
+    curve: Band
+    faint: bool = False
+    """True for a run that is drawn besides its group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Everything that is shown of a comparison."""
+
+    comparison: Comparison
+    view: View
+    lines: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    """For each of :data:`PLOTTED`."""
+    notes: tuple[str, ...] = ()
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunSet:
+    """Read settings, evaluations and episodes of runs: what the table and the first plot need.
+
+    Runs that were ``found`` before are read again only if their files have changed, with all that
+    was read of them; one that was deleted since stays as it was.
+
+    Returns:
+        The runs of these paths; ``found`` itself if nothing is new.
+
+    Raises:
+        RequestError: none of them can be read.
+    """
+    known = {run.path: run for run in found.runs}
+    runs, problems = [], []
+    for path in paths[:MOST_RUNS]:
+        if stopped():
+            return found
+        before, stamp = known.get(path), _stamp(path)
+        if before is not None and before.stamp == stamp:
+            runs.append(before)
+            continue
+        try:
+            results = read_results(path, stopped)
+            again = before is not None and before.training is not None
+            training = _training(path, stopped) if again else None
+            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
+        except (RequestError, OSError) as problem:
+            if before is None:
+                problems.append(str(problem))
+                continue
+            title = before.results.title
+            gone = Message("{run} can no longer be read; shown as it was.", run=title)
+            runs.append(replace(before, stamp=stamp, problem=gone))
+    if len(paths) > MOST_RUNS:
+        template = "{count} runs were chosen; the first {most} are compared."
+        problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
+    if not runs and problems:
+        raise RequestError(Message("{problem}", problem=problems[-1]))
+    problems += [run.problem for run in runs if run.problem]
+    fresh = RunSet(runs=tuple(runs), problems=tuple(problems))
+    return found if fresh == found else fresh
+
+
+def read_training(found: RunSet, stopped: Stopped) -> RunSet:
+    """Add the training statistics of every run that has none yet; ``found`` if none lacks them."""
+    if all(run.training is not None for run in found.runs):
+        return found
+    runs = []
+    for run in found.runs:
+        missing = run.training is None and not stopped()
+        runs.append(replace(run, training=_training(run.path, stopped)) if missing else run)
+    return replace(found, runs=tuple(runs))
+
+
+def _training(path: Path, stopped: Stopped) -> Numbers:
+    found = [np.empty((0, len(TRAINING_COLUMNS)))]
+    for event in RunReader(path, tables=("training",)).drain(stopped):
+        if isinstance(event, Started):
+            # What comes later did not happen, if the run was resumed meanwhile.
+            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
+        elif isinstance(event, Progress):
+            found.append(event.training)
+    rows = np.concatenate(found)
+    if len(rows) > _MOST_ROWS:
+        each = -(-len(rows) // _MOST_ROWS)
+        whole = len(rows) // each * each
+        rows = rows[:whole].reshape(-1, each, rows.shape[1]).mean(axis=1)
+    return rows
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return the times at which a run's files were last changed; 0 for a missing one."""
+    found = []
+    for name in _WATCHED:
+        try:
+            found.append((path / name).stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return tuple(found)
+
+
+# Showing -----------------------------------------------------------------------------------------
+
+
+def build(found: RunSet, view: View) -> Shown:
+    """Compute everything that is shown of runs in one view of them.
+
+    Raises:
+        RequestError: there are no runs, or they cannot be grouped as wanted.
+    """
+    by = (BY_SETTINGS if view.grouped else BY_RUN,)
+    comparison = compare([run.results for run in found.runs], view.metric, by)
+    runs = {run.path: run for run in found.runs}
+    return Shown(
+        comparison=comparison,
+        view=view,
+        lines={plotted: _lines(plotted, comparison, runs, view) for plotted in PLOTTED},
+        notes=(*found.problems, *comparison.notes),
+    )
+
+
+def _lines(
+    plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
+) -> tuple[Line, ...]:
+    lines = []
+    several = len(comparison.groups) > 1
+    for place, each in enumerate(comparison.groups):
+        members = [runs[run.path] for run in each.group.runs]
+        curves = {
+            run.path: run.curve(plotted, comparison.metric, view)
+            for run in members
+            if each.name not in view.hidden or run.path in view.single
+        }
+        known = {path: (x, y) for path, (x, y) in curves.items() if len(x)}
+        if each.name not in view.hidden and known:
+            curve = _middle(list(known.values()))
+            lines.append(Line(label=each.name, place=place, curve=curve))
+        for run in members:
+            if run.path in view.single and run.path in known and len(members) > 1:
+                alone = _alone(*known[run.path])
+                member = each.group.member_name(run.results)
+                label = f"{each.name} · {member}" if several else member
+                lines.append(Line(label=label, place=place, curve=alone, faint=True))
+    return tuple(lines)
+
+
+def _middle(curves: Curves) -> Band:
+    """Return the curve of a group; a single run keeps all of its points."""
+    return _alone(*curves[0]) if len(curves) == 1 else band_of(curves)
+
+
+def _alone(x: Numbers, y: Numbers) -> Band:
+    return Band(x=x, middle=y, low=None, high=None)

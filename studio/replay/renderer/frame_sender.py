@@ -1,0 +1,60 @@
+"""What the renderer sends: messages through the pipe, pictures through shared memory."""
+
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from studio.replay.renderer import protocol
+from studio.replay.renderer.frame_ring import RingWriter
+from studio.replay.renderer.scaling import Picture, fitted
+
+
+class FrameSender:
+    """The way to the window, and the size in which it shows pictures."""
+
+    def __init__(self, connection: Connection, prefix: str) -> None:
+        self._connection, self._ring = connection, RingWriter(prefix)
+        self.box: protocol.Fit | None = None
+        """The size for one picture; None until the window has asked for one."""
+
+    @property
+    def has_room(self) -> bool:
+        """True if a picture can be sent."""
+        return self._ring.has_room
+
+    def release(self, slot: int) -> None:
+        """Reuse a slot."""
+        self._ring.release(slot)
+
+    def send(self, reply: protocol.Reply) -> None:
+        """Send a message."""
+        self._connection.send(reply)
+
+    def send_picture(self, picture: Picture, frame: protocol.Frame) -> None:
+        """Send a picture, or several that stand next to each other, and the message about it."""
+        picture = self._scaled(picture, max(1, len(frame.steps)))
+        block = self._ring.fit(picture)
+        if block:
+            self.send(protocol.Block(name=block))
+        height, width, _ = picture.shape
+        slot = self._ring.write(picture)
+        self.send(protocol.Drawn(slot, width, height, frame))
+
+    def send_capture(self, picture: Picture, frame: protocol.Frame) -> None:
+        """Send a picture in its own size, with its numbers."""
+        height, width, _ = picture.shape
+        self.send(protocol.Captured(width, height, picture.tobytes(), frame))
+
+    def close(self) -> None:
+        """Free the shared memory."""
+        self._ring.close()
+
+    def _scaled(self, picture: Picture, count: int) -> Picture:
+        if self.box is None:
+            return picture
+        if count == 1:
+            return fitted(picture, *self.box)
+        tiles = np.split(picture, count, axis=1)
+        return np.concatenate(
+            [fitted(np.ascontiguousarray(tile), *self.box) for tile in tiles], axis=1
+        )

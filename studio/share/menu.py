@@ -1,0 +1,260 @@
+"""The button "Share" of the replay pane, and what its menu starts.
+
+The dialogs are loaded when they are opened: a window is there sooner without them.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QImage, QKeySequence
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from studio.consent.code_consent import CodeConsent
+from studio.replay.pane import ReplayPane
+from studio.replay.player import PlayerState
+from studio.replay.renderer.protocol import Frame
+from studio.share.task_dialog import TaskDialog
+from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import Stopped
+from studio.widgets.controls import describe
+from td3core.config.consent import Consent
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.trust_store import handed_on
+from td3core.runs.directory import RunDirectory, run_of
+from td3core.runs.naming import full_name_of, with_env
+
+if TYPE_CHECKING:
+    from studio.share.picture_dialog import PictureDialog
+
+_NO_AGENT = "Choose an agent first"
+_NO_RUN = "This agent belongs to no run"
+_NO_PICTURE = "There is no picture"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    text: str
+    keys: str
+    tip: str
+
+
+_ENTRIES = (
+    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is on show (MP4, GIF)"),
+    _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
+    _Entry(
+        "picture",
+        "Save picture as PNG…",
+        "Ctrl+Shift+P",
+        "Alone, or as it is on show",
+    ),
+    _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
+    _Entry("export", "Export actor…", "Ctrl+Shift+X", "Write this agent in another format"),
+)
+
+
+class ShareButton(QToolButton):
+    """Offers what can be done with the agent on show outside of the replay."""
+
+    def __init__(self, pane: ReplayPane, consent: CodeConsent) -> None:
+        """Share what ``pane`` shows."""
+        super().__init__(pane)
+        describe(self, "replay_share_button", "Share", "Films, pictures, evaluations and exports")
+        self.setText("Share")
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.tasks = ShareTasks(pane, consent, self)
+        self.share_menu = QMenu(self)
+        self.share_menu.setToolTipsVisible(True)
+        self._actions = dict[str, QAction]()
+        for entry in _ENTRIES:
+            action = QAction(entry.text, self)
+            action.setObjectName(f"share_{entry.name}_action")
+            action.setShortcut(QKeySequence(entry.keys))
+            action.triggered.connect(getattr(self.tasks, entry.name))
+            self._actions[entry.name] = action
+        self.share_menu.addActions(list(self._actions.values()))
+        # Also on the button, so that the keys work while the menu is closed.
+        self.addActions(list(self._actions.values()))
+        self.setMenu(self.share_menu)
+        pane.player.state_changed.connect(self.show_what_is_possible)
+        pane.player.loaded.connect(self.show_what_is_possible)
+        self.share_menu.aboutToShow.connect(self.show_what_is_possible)
+        self.show_what_is_possible()
+
+    @Slot()
+    def show_what_is_possible(self) -> None:
+        """Enable what can be done with the agent on show; tooltips explain the rest."""
+        agent = self.tasks.agent()
+        for entry in _ENTRIES:
+            why_not = "" if agent is not None else _NO_AGENT
+            if agent is not None and entry.name == "growth" and run_of(agent) is None:
+                why_not = _NO_RUN
+            if entry.name == "picture" and self.tasks.has_no_picture:
+                why_not = _NO_PICTURE
+            self._actions[entry.name].setEnabled(not why_not)
+            self._actions[entry.name].setToolTip(why_not or entry.tip)
+
+    def shutdown(self) -> None:
+        """End what is under way: the window is closing."""
+        self.tasks.shutdown()
+
+
+class ShareTasks(QObject):
+    """Opens a dialog for each task once the code of the environment may run."""
+
+    began = Signal(str)
+    """A task that may take long has begun; carries its name."""
+    ended = Signal(str, str, str)
+    """It has ended by itself; carries its name, a title and a sentence."""
+
+    def __init__(self, pane: ReplayPane, consent: CodeConsent, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._pane, self._player = pane, pane.player
+        self._consent, self._widget = consent, widget
+        self._reader = BackgroundReader("read-environment", self)
+        self._dialogs: list[TaskDialog | PictureDialog] = []
+        self._waits_for_picture = False
+        self.instruments: QWidget | None = None
+        """The panel of the instruments."""
+        self._player.captured.connect(self._on_captured)
+
+    def agent(self) -> Path | None:
+        """Return the agent on show, if there is one."""
+        shown = self._player.state in (PlayerState.PAUSED, PlayerState.PLAYING)
+        return self._player.path if shown else None
+
+    @property
+    def has_no_picture(self) -> bool:
+        """True if the agent on show plays without pictures."""
+        return self._player.agent is not None and bool(self._player.agent.no_picture)
+
+    @Slot()
+    def film(self) -> None:
+        """Film the agent on show, or those that are compared."""
+        from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
+
+        agent = self.agent()
+        if agent is None:
+            return
+        player, window = self._player, self._window()
+        # A film has a speed, even if the replay does not wait.
+        speed = player.speed if isfinite(player.speed) else 1.0
+        if player.compared:
+            made = player.compared, player.seed, speed, player.pushes, self._pane.columns
+            self._open(ComparisonFilmDialog(*made, window))
+        else:
+            self._open(AgentFilmDialog(agent, player.seed, speed, window))
+
+    @Slot()
+    def growth(self) -> None:
+        """Film all checkpoints of the run of the agent on show."""
+        from studio.share.film_dialogs import GrowthFilmDialog
+
+        agent = self.agent()
+        run = run_of(agent) if agent is not None else None
+        if run is not None:
+            name = self._name_of_run()
+            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+
+    @Slot(Path)
+    def film_run(self, run: Path) -> None:
+        """Film all checkpoints of a run that is not on show."""
+        from studio.share.film_dialogs import GrowthFilmDialog
+
+        def open_dialog(name: str, _: Consent) -> None:
+            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+
+        def obtain(found: tuple[EnvChoice, str]) -> None:
+            choice, name = found
+            self._consent.obtain(choice, partial(open_dialog, name))
+
+        self._reader.read(partial(_choice_of, run), obtain)
+
+    @Slot()
+    def evaluate(self) -> None:
+        """Measure the agent on show."""
+        from studio.share.evaluate_dialog import EvaluateDialog
+
+        agent = self.agent()
+        if agent is not None:
+            name = self._name_of_run()
+            self._open(EvaluateDialog(agent, name, self._player.seed, self._window()))
+
+    @Slot()
+    def export(self) -> None:
+        """Write the agent on show in another format."""
+        from studio.share.export_dialog import ExportDialog
+
+        agent = self.agent()
+        if agent is not None:
+            self._open(ExportDialog(agent, self._window()))
+
+    @Slot()
+    def picture(self) -> None:
+        """Save the frame on show, alone or with what is shown around it."""
+        if self.agent() is not None:
+            self._waits_for_picture = True
+            self._player.capture()
+
+    def shutdown(self) -> None:
+        """End what is under way: the window is closing."""
+        self._reader.stop()
+        for dialog in self._dialogs:
+            dialog.shutdown()
+
+    @Slot(object, object)
+    def _on_captured(self, image: QImage, frame: Frame) -> None:
+        from studio.share.picture_dialog import PictureDialog
+        from studio.share.screenshot import Screenshot
+
+        # Answered later: by then another one may have been asked for.
+        waited, self._waits_for_picture = self._waits_for_picture, False
+        names = self._pane.names
+        if not waited or len(names) != max(1, len(frame.steps)):
+            return
+        panel, agent = self.instruments, self._player.path
+        screenshot = Screenshot(
+            image=image,
+            names=names,
+            steps=frame.steps or (frame.step,),
+            columns=self._pane.columns,
+            instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
+        )
+        name = f"{agent.stem if agent else 'picture'}.png"
+        self._open(PictureDialog(screenshot, name, self._window()))
+
+    def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
+        if isinstance(dialog, TaskDialog):
+            allowed = handed_on(self._consent.given)
+            dialog.job.variables = {**self._player.variables, **allowed}
+            dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
+            dialog.job.ended.connect(partial(self._on_ended, dialog))
+        self._dialogs.append(dialog)
+        dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+
+    def _on_busy(self, dialog: TaskDialog, busy: bool) -> None:
+        if busy:
+            self.began.emit(dialog.objectName())
+
+    def _on_ended(self, dialog: TaskDialog, succeeded: bool) -> None:
+        outcome = "is done" if succeeded else "has failed"
+        text = dialog.job.status.text().replace("\u200b", "")
+        self.ended.emit(dialog.objectName(), f"{dialog.windowTitle()} {outcome}", text)
+
+    def _name_of_run(self) -> str:
+        """Return what the run of the agent on show is called; empty if it belongs to none."""
+        agent = self._player.agent
+        return with_env(agent.env_id, agent.run) if agent is not None and agent.run else ""
+
+    def _window(self) -> QWidget:
+        return self._widget.window()
+
+
+def _choice_of(run: Path, _: Stopped) -> tuple[EnvChoice, str]:
+    return RunDirectory.open(run).config.choice, full_name_of(run)

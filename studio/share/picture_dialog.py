@@ -1,0 +1,132 @@
+"""The dialog that saves the picture on show, with or without what is shown around it."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QCloseEvent, QImage, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.share.folder_button import FolderButton
+from studio.share.screenshot import Screenshot, compose
+from studio.tasks.background_queue import BackgroundQueue
+from studio.widgets.controls import describe
+from studio.widgets.labels import breakable, plain_label
+
+_PREVIEW = QSize(440, 300)
+
+
+class PictureDialog(QDialog):
+    """Shows what will be saved; the file is written in the background."""
+
+    def __init__(self, screenshot: Screenshot, name: str, parent: QWidget) -> None:
+        """Offer to save a picture.
+
+        Args:
+            screenshot: What is on show.
+            name: Suggested name of the file.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.setObjectName("picture_dialog")
+        self.setWindowTitle("Save picture")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._screenshot, self._file = screenshot, name
+        self._queue = BackgroundQueue("write-picture", self)
+        self.captions = QCheckBox("With captions")
+        describe(
+            self.captions, "picture_captions_check", "With captions", "Agent, step and return below"
+        )
+        self.captions.setChecked(True)
+        self.instruments = QCheckBox("With instruments")
+        closed = screenshot.instruments is None
+        tip = "Open the instruments first" if closed else "As they are on show"
+        describe(self.instruments, "picture_instruments_check", "With instruments", tip)
+        self.instruments.setChecked(not closed)
+        self.instruments.setEnabled(not closed)
+        self.preview = QLabel()
+        describe(self.preview, "picture_preview", "Preview", "")
+        self.preview.setFixedSize(_PREVIEW)
+        self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.status = plain_label()
+        self.status.setObjectName("picture_status")
+        self.save_button = QPushButton("Save…")
+        self.save_button.setObjectName("picture_save_button")
+        self.save_button.setDefault(True)
+        self.folder_button = FolderButton("picture")
+        self._lay_out()
+        for box in (self.captions, self.instruments):
+            box.toggled.connect(self._show_preview)
+        self.save_button.clicked.connect(self._save)
+        self._show_preview()
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 12)
+        layout.setSpacing(10)
+        for widget in (self.preview, self.captions, self.instruments, self.status):
+            layout.addWidget(widget)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.addButton(self.save_button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(self.folder_button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.rejected.connect(self.close)
+        layout.addWidget(buttons)
+
+    def composed(self) -> QImage:
+        """Return the picture as chosen."""
+        return compose(
+            self._screenshot,
+            self.palette(),
+            captions=self.captions.isChecked(),
+            instruments=self.instruments.isChecked(),
+        )
+
+    def shutdown(self) -> None:
+        """Wait until the file is written: the window is closing."""
+        self._queue.finish()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Finish the file with the dialog."""
+        self.shutdown()
+        super().closeEvent(event)
+
+    @Slot()
+    def _show_preview(self) -> None:
+        image = self.composed()
+        ratio = self.devicePixelRatioF()
+        room = _PREVIEW * ratio
+        if image.width() > room.width() or image.height() > room.height():
+            keep, smooth = Qt.AspectRatioMode, Qt.TransformationMode
+            image = image.scaled(room, keep.KeepAspectRatio, smooth.SmoothTransformation)
+        shown = QPixmap.fromImage(image)
+        shown.setDevicePixelRatio(ratio)
+        self.preview.setPixmap(shown)
+
+    @Slot()
+    def _save(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Save picture", self._file, "Pictures (*.png)")
+        if not name:
+            return
+        path = Path(name if name.lower().endswith(".png") else f"{name}.png")
+        self._file, image = str(path), self.composed()
+        size = f"{image.width()}×{image.height()}"
+        self.folder_button.show_file(None)
+        self._queue.add(partial(_write, image, path), partial(self._on_written, path, size))
+
+    def _on_written(self, path: Path, size: str, problem: str) -> None:
+        self.status.setText(breakable(problem or f"Written to {path}, {size} pixels."))
+        self.folder_button.show_file(None if problem else path)
+
+
+def _write(image: QImage, path: Path) -> str:
+    """Write a picture; return why it cannot be written, or nothing."""
+    return "" if image.save(str(path)) else f"{path} cannot be written."

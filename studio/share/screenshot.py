@@ -1,0 +1,104 @@
+"""The picture on show as a PNG: as the environment drew it, or with what is shown around it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QImage, QPainter, QPalette
+
+from studio.formatting import format_return
+from td3core.playing.step import RolloutStep
+
+_GAP = 4
+_MARGIN = 8
+_FONT_SHARE = 0.034
+"""Height of the captions' letters, as a share of the smaller side of a picture."""
+_LEAST_FONT = 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screenshot:
+    """What is on show."""
+
+    image: QImage
+    """The pictures of all agents next to each other, in the environment's own size."""
+    names: Sequence[str]
+    """Of each agent."""
+    steps: Sequence[RolloutStep]
+    """Where each agent is."""
+    columns: int = 1
+    """Pictures in a row."""
+    instruments: QImage | None = None
+    """The instruments, if they are open."""
+
+
+def compose(
+    screenshot: Screenshot, palette: QPalette, *, captions: bool, instruments: bool
+) -> QImage:
+    """Return the picture; with the name, step and return of each agent below it if wished."""
+    if not captions and len(screenshot.names) == 1:
+        found = screenshot.image
+    else:
+        found = _tiled(screenshot, palette, captions=captions)
+    if instruments and screenshot.instruments is not None:
+        found = _with_instruments(found, screenshot.instruments, palette)
+    return found
+
+
+def _tiled(screenshot: Screenshot, palette: QPalette, *, captions: bool) -> QImage:
+    count = len(screenshot.names)
+    width, height = screenshot.image.width() // count, screenshot.image.height()
+    font = QFont()
+    font.setPixelSize(max(_LEAST_FONT, round(min(width, height) * _FONT_SHARE)))
+    strip = QFontMetrics(font).height() + _MARGIN if captions else 0
+    columns = min(max(screenshot.columns, 1), count)
+    rows = -(-count // columns)
+    size = QSize(columns * (width + _GAP) - _GAP, rows * (height + strip + _GAP) - _GAP)
+    target = _blank(size, palette)
+    painter = QPainter(target)
+    painter.setFont(font)
+    painter.setPen(palette.windowText().color())
+    for at in range(count):
+        row, column = divmod(at, columns)
+        left, top = column * (width + _GAP), row * (height + strip + _GAP)
+        painter.drawImage(left, top, screenshot.image, at * width, 0, width, height)
+        if captions:
+            room = QRect(left + _MARGIN, top + height, width - 2 * _MARGIN, strip)
+            _draw_caption(painter, room, screenshot.names[at], screenshot.steps[at])
+    painter.end()
+    return target
+
+
+def _draw_caption(painter: QPainter, room: QRect, name: str, step: RolloutStep) -> None:
+    metrics = painter.fontMetrics()
+    numbers = f"step {step.number} · return {format_return(step.total)}"
+    middle = Qt.AlignmentFlag.AlignVCenter
+    painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, numbers)
+    left = room.width() - metrics.horizontalAdvance(f"{numbers}   ")
+    text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, left)
+    painter.drawText(room, middle | Qt.AlignmentFlag.AlignLeft, text)
+
+
+def _with_instruments(picture: QImage, panel: QImage, palette: QPalette) -> QImage:
+    """Put instruments that stand in a row below the picture, those in a column beside it."""
+    smooth = Qt.TransformationMode.SmoothTransformation
+    if panel.width() >= panel.height():
+        width = max(picture.width(), panel.width())
+        target = _blank(QSize(width, picture.height() + _GAP + panel.height()), palette)
+        at = (width - panel.width()) // 2, picture.height() + _GAP
+        left = (width - picture.width()) // 2
+    else:
+        panel = panel.scaledToHeight(max(picture.height(), panel.height()), smooth)
+        size = QSize(picture.width() + _GAP + panel.width(), panel.height())
+        target, at, left = _blank(size, palette), (picture.width() + _GAP, 0), 0
+    painter = QPainter(target)
+    painter.drawImage(left, 0, picture)
+    painter.drawImage(*at, panel)
+    painter.end()
+    return target
+
+
+def _blank(size: QSize, palette: QPalette) -> QImage:
+    image = QImage(size, QImage.Format.Format_RGB32)
+    image.fill(palette.window().color())
+    return image

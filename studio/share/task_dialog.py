@@ -1,0 +1,167 @@
+"""The dialog that all tasks on an agent share: settings, a button, progress and a result."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.share.folder_button import FolderButton
+from studio.share.job import CommandJob
+from studio.widgets.labels import breakable, plain_label
+from studio.widgets.number_box import WholeNumberBox
+from td3core.errors import RequestError
+
+_WIDTH = 440
+
+
+class TaskDialog(QDialog):
+    """Runs a command on one agent or run. Closing the dialog ends the command.
+
+    The window stays usable meanwhile.
+    """
+
+    def __init__(self, name: str, title: str, about: str, start: str, parent: QWidget) -> None:
+        """Make the frame of a dialog.
+
+        Args:
+            name: Begins the object names of its parts.
+            title: Title of the window.
+            about: What it works on, and what comes of it.
+            start: Text of the button that starts.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.setObjectName(f"{name}_dialog")
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(_WIDTH)
+        self._name = name
+        self.form = QFormLayout()
+        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        self.job = CommandJob(name, self)
+        self.buttons = QDialogButtonBox()
+        self.start_button = QPushButton(start)
+        self.start_button.setObjectName(f"{name}_start_button")
+        self.start_button.setDefault(True)
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setObjectName(f"{name}_cancel_button")
+        self.cancel_button.setEnabled(False)
+        self.close_button = QPushButton("Close")
+        self.close_button.setObjectName(f"{name}_close_button")
+        for button, role in (
+            (self.start_button, QDialogButtonBox.ButtonRole.ActionRole),
+            (self.cancel_button, QDialogButtonBox.ButtonRole.ActionRole),
+            (self.close_button, QDialogButtonBox.ButtonRole.RejectRole),
+        ):
+            self.buttons.addButton(button, role)
+        text = plain_label(breakable(about))
+        text.setProperty("role", "muted")
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(16, 14, 16, 12)
+        self.column.setSpacing(10)
+        self.column.addWidget(text)
+        self.column.addLayout(self.form)
+        self.column.addWidget(self.job)
+        self.column.addStretch(1)
+        self.column.addWidget(self.buttons)
+        self.start_button.clicked.connect(self._on_start)
+        self.cancel_button.clicked.connect(self.job.cancel)
+        self.buttons.rejected.connect(self.close)
+        self.job.busy_changed.connect(self._on_busy)
+        self.job.answered.connect(self.show_answer)
+
+    def add_number(
+        self, label: str, least: int, most: int, value: int, tip: str, zero: str = ""
+    ) -> WholeNumberBox:
+        """Add a field for a whole number; ``zero`` is shown in place of 0."""
+        box = WholeNumberBox(least, most, zero)
+        box.setValue(value)
+        box.setObjectName(f"{self._name}_{label.split()[0].lower()}_spin")
+        box.setAccessibleName(label)
+        box.setToolTip(tip)
+        self.form.addRow(label, box)
+        if self.form.rowCount() == 1:
+            # The buttons were made before it, and would have the focus.
+            box.setFocus()
+            box.selectAll()
+        return box
+
+    def add_choice(self, label: str, tip: str) -> QCheckBox:
+        """Add something that can be switched on."""
+        box = QCheckBox(label)
+        box.setObjectName(f"{self._name}_{label.split()[-1].lower()}_check")
+        box.setAccessibleName(label)
+        box.setToolTip(tip)
+        self.form.addRow(box)
+        return box
+
+    def add_folder_button(self) -> None:
+        """Offer to open the folder of the file that is written."""
+        self._folder_button = FolderButton(self._name)
+        self.buttons.addButton(self._folder_button, QDialogButtonBox.ButtonRole.ActionRole)
+
+    def show_written(self, path: Path, about: str) -> None:
+        """Show what was written and where."""
+        self.job.show_status(f"Written to {path}: {about}.")
+        self._folder_button.show_file(path)
+        self.grow()
+
+    def show_no_file(self) -> None:
+        """Forget the file that was written before."""
+        self._folder_button.show_file(None)
+
+    @abstractmethod
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command, and the file it leaves unfinished; None to start nothing.
+
+        Raises:
+            RequestError: a field holds no allowed value.
+        """
+
+    @abstractmethod
+    def show_answer(self, found: dict[str, Any]) -> None:
+        """Show what the command printed."""
+
+    def grow(self) -> None:
+        """Make room for what has been shown; wrapped text would be covered otherwise."""
+        self.column.activate()
+        width = max(self.width(), self.column.minimumSize().width())
+        self.resize(width, max(self.height(), self.column.totalHeightForWidth(width)))
+
+    def shutdown(self) -> None:
+        """End the command: the window is closing."""
+        self.job.shutdown()
+
+    @Slot()
+    def _on_start(self) -> None:
+        try:
+            found = self.words()
+        except RequestError as problem:
+            self.job.show_status(str(problem))
+            return
+        if found is not None:
+            self.job.run(*found)
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        self.start_button.setEnabled(not busy)
+        self.cancel_button.setEnabled(busy)
+        for kind in (WholeNumberBox, QCheckBox):
+            for box in self.findChildren(kind):
+                box.setEnabled(not busy)
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """End the command with the dialog."""
+        self.job.shutdown()
+        super().closeEvent(event)

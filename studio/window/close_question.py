@@ -1,0 +1,38 @@
+"""What closing the window does with what trains."""
+
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+_LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
+_STAYING = (
+    "Runs are saved before they stop, and can be resumed. To keep training, the window stays open."
+)
+
+
+def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
+    """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``.
+
+    A run in the window's own process cannot be left, nor can a sweep: the window stays open to keep
+    them training.
+    """
+    box = QMessageBox(parent)
+    box.setObjectName("close_question")
+    box.setIcon(QMessageBox.Icon.Question)
+    box.setWindowTitle("Training is in progress")
+    box.setText("Stop the training and close the window?")
+    box.setInformativeText(_LEAVING if can_leave else _STAYING)
+    roles = QMessageBox.ButtonRole
+    stop = box.addButton("Stop and close", roles.AcceptRole)
+    text = "Keep training in the background" if can_leave else "Keep training"
+    keep = box.addButton(text, roles.DestructiveRole if can_leave else roles.RejectRole)
+    buttons = {"stop": stop, "keep": keep}
+    if can_leave:
+        buttons["cancel"] = box.addButton(QMessageBox.StandardButton.Cancel)
+    for name, button in buttons.items():
+        button.setObjectName(f"close_{name}_button")
+    # Neither Enter nor Escape ends a run.
+    box.setDefaultButton(keep)
+    box.setEscapeButton(buttons.get("cancel", keep))
+    box.exec()
+    if box.clickedButton() is stop:
+        return "stop"
+    return "keep" if can_leave and box.clickedButton() is keep else "cancel"

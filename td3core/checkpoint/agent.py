@@ -1,0 +1,51 @@
+"""A checkpoint as an agent that plays."""
+
+from td3core.checkpoint.header import Checkpoint, Header
+from td3core.config.consent import NO_CONSENT, Consent
+from td3core.evaluation.bundled import bundled_evaluation
+from td3core.inference.critic import Critic
+from td3core.playing.compared import AgentFacts, ComparedAgent
+from td3core.playing.disturbance import Variant, noise_of
+from td3core.playing.numbers import AgentSpec
+from td3core.playing.playback import Agent
+
+
+def agent_of(
+    source: Checkpoint, consent: Consent = NO_CONSENT, variant: Variant = Variant.PLAIN
+) -> Agent:
+    """Return who plays; ``consent`` is to the code of its environment."""
+    header = source.header
+    return Agent(
+        choice=header.config.choice.with_consent(consent),
+        policy=source.policy(),
+        variant=variant,
+        noise=noise_of(header.tunables, header.counters.exploration_noise),
+        noise_correlation=header.tunables.noise_correlation,
+    )
+
+
+def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
+    """Return what is known of an agent that is compared; ``run`` is what its run is called."""
+    noisy = compared.variant is Variant.NOISE
+    left = header.counters.exploration_noise
+    result = bundled_evaluation(compared.path) or header.evaluation
+    return AgentFacts(
+        agent=compared,
+        env_steps=header.counters.env_steps,
+        mean_return=result.mean if result else None,
+        noise=noise_of(header.tunables, left) if noisy else 0.0,
+        run=run,
+    )
+
+
+def spec_of(header: Header, critic: Critic | None) -> AgentSpec:
+    """Return what is needed to read the numbers of an agent; ``critic`` is the file's."""
+    return AgentSpec(
+        obs_dim=header.env.obs_dim,
+        action_low=header.env.action_low,
+        action_high=header.env.action_high,
+        gamma=header.tunables.gamma,
+        reward_scale=header.config.reward_scale,
+        reward_floor=header.config.reward_floor,
+        critics=0 if critic is None else critic.count,
+    )

@@ -1,0 +1,54 @@
+"""Agents that are compared side by side, and what to call each of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from td3core.playing.disturbance import Variant
+
+FEWEST, MOST = 2, 4
+"""How many agents are compared."""
+
+
+class ComparedAgent(NamedTuple):
+    """An agent in a comparison, and how it acts there."""
+
+    path: Path
+    variant: Variant = Variant.PLAIN
+
+
+class AgentFacts(NamedTuple):
+    """What is known of an agent that is compared, once it is loaded."""
+
+    agent: ComparedAgent
+    env_steps: int
+    mean_return: float | None
+    """Of the evaluation stored in the checkpoint, if there is one."""
+    noise: float = 0.0
+    """The exploration noise that it acts with."""
+    run: str = ""
+    """What its run is called; empty if it belongs to none."""
+
+
+def names_of(agents: Sequence[AgentFacts]) -> list[str]:
+    """Return what to call each agent; their run only where they belong to several."""
+    runs = [facts.run or facts.agent.path.stem for facts in agents]
+    several = len({_run_of(facts) for facts in agents}) > 1
+    return [_name(facts, run if several else "") for facts, run in zip(agents, runs, strict=True)]
+
+
+def _run_of(facts: AgentFacts) -> Path:
+    path = facts.agent.path
+    return path.parent if path.parent.name == "checkpoints" else path
+
+
+def _name(facts: AgentFacts, run: str) -> str:
+    stem = facts.agent.path.stem
+    role = f"{stem}, " if stem in ("best", "last") else ""
+    name = f"{role}step {facts.env_steps:,}"
+    match facts.agent.variant:
+        case Variant.NOISE:
+            name += f" · noise σ {facts.noise:g}"
+        case Variant.PUSH:
+            name += " · pushed"
+    return f"{name} · {run}" if run else name

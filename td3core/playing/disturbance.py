@@ -1,0 +1,96 @@
+"""Acting with noise: the exploration noise of the training, or a push.
+
+Both repeat exactly with the seed of the episode.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import numpy as np
+
+from td3core.arrays import Floats
+from td3core.config import Tunables
+from td3core.randomness import Purpose, correlated, generator
+
+PUSH_AT_S = 2.0
+"""When the first push of an episode begins, in seconds of the environment's own time."""
+PUSH_S = 0.5
+"""How long a push lasts."""
+_PUSH_NOISE = 1.0
+"""Standard deviation during a push, in units of half the action range."""
+
+
+class Variant(StrEnum):
+    """How an agent acts."""
+
+    PLAIN = "plain"
+    NOISE = "noise"
+    PUSH = "push"
+
+
+class Pushes:
+    """When an agent is pushed; what is added while it plays is repeated in later episodes."""
+
+    def __init__(self, fps: float) -> None:
+        """Push once; ``fps`` is the number of steps per second."""
+        self.length = max(1, round(PUSH_S * fps))
+        self.starts = [round(PUSH_AT_S * fps) + 1]
+        """The first step of each push."""
+
+    def add(self, step: int) -> None:
+        """Push from this step on, too."""
+        if not self.active(step):
+            self.starts.append(step)
+
+    def active(self, step: int) -> bool:
+        """Return whether the agent is pushed at a step, counted from 1."""
+        return any(0 <= step - start < self.length for start in self.starts)
+
+
+class Disturbed:
+    """A policy in one episode, with Gaussian noise added to its actions.
+
+    a = clip(π(s) + σ n_t, -1, 1), with the noise of the training: n_t ~ N(0, 1), each independent
+    of the one before or correlated with it. A push is independent noise instead, σ = 1. One is
+    drawn for every step, used or not, so that what a push does depends only on the seed and the
+    step.
+    """
+
+    def __init__(
+        self,
+        policy: Callable[[Floats], Floats],
+        seed: int,
+        exploration_noise: float = 0.0,
+        pushes: Pushes | None = None,
+        noise_correlation: float = 0.0,
+    ) -> None:
+        """Begin an episode.
+
+        Args:
+            policy: Returns the action (act_dim,) in [-1, 1] for an observation (obs_dim,).
+            seed: The seed of the reset.
+            exploration_noise: σ at every step without a push, in units of half the action range.
+            pushes: When the agent is pushed.
+            noise_correlation: ρ of the noise from one step to the next.
+        """
+        self._policy, self._sigma, self._pushes = policy, exploration_noise, pushes
+        self._random = generator(seed, Purpose.EXPLORATION)
+        self._correlation = noise_correlation
+        self._noise: Floats | None = None
+        self._step = 0
+
+    def __call__(self, obs: Floats) -> Floats:
+        """Return the action of the next step."""
+        action = self._policy(obs)
+        self._step += 1
+        drawn = self._random.standard_normal(action.shape, np.float32)
+        self._noise = correlated(self._noise, drawn, self._correlation)
+        pushed = self._pushes is not None and self._pushes.active(self._step)
+        noise = _PUSH_NOISE * drawn if pushed else self._sigma * self._noise
+        return np.clip(action + noise, -1.0, 1.0).astype(np.float32)
+
+
+def noise_of(tunables: Tunables, left: float) -> float:
+    """Return the σ that an agent explores with; ``left`` is what its decay has left of it."""
+    decays = tunables.exploration_noise_decay < 1.0 and left > 0.0
+    return left if decays else tunables.exploration_noise

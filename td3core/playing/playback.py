@@ -1,0 +1,126 @@
+"""An episode that an agent plays, step by step."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+from td3core.arrays import Floats
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.make import make_env
+from td3core.envs.rendering import DEFAULT_FPS
+from td3core.errors import RunError
+from td3core.playing.disturbance import Disturbed, Pushes, Variant
+from td3core.playing.numbers import EpisodeLog
+from td3core.playing.step import BEGINNING, RolloutStep
+from td3core.randomness import Purpose, episode_seed
+
+Act = Callable[[Floats], Floats]
+"""Returns the action (act_dim,) in [-1, 1] for an observation (obs_dim,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Who plays where, and how it acts."""
+
+    choice: EnvChoice
+    policy: Act
+    variant: Variant = Variant.PLAIN
+    noise: float = 0.0
+    """Exploration noise σ of the variant with noise, in units of half the action range."""
+    noise_correlation: float = 0.0
+    """ρ of that noise from one step to the next."""
+
+
+class Playback:
+    """One episode of an agent in a fresh environment, each step taken on request.
+
+    It depends on agent, seed and number only: reused physics engines would keep state from the
+    episode before.
+
+    Raises:
+        RequestError: the environment cannot be made.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        seed: int,
+        index: int,
+        *,
+        render: bool = False,
+        pushes: Callable[[float], Pushes] = Pushes,
+        log: EpisodeLog | None = None,
+    ) -> None:
+        """Make the environment and reset it.
+
+        Args:
+            agent: Who plays.
+            seed: The seed of all episodes.
+            index: Number of the episode, from 0.
+            render: Whether it is going to be drawn.
+            pushes: Returns when the agent is pushed, if it is, for the steps per second.
+            log: Keeps the numbers of the steps.
+        """
+        reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
+        self.index, self._log = index, log
+        self.step = BEGINNING
+        """The last step taken."""
+        self.env = make_env(agent.choice, render=render)
+        try:
+            # Only once: some physics engines remember the first reset.
+            self.obs, _ = self.env.reset(seed=reset_seed)
+            self._obs_size = prod(self.env.observation_space.shape or ())
+            self._act = self._disturbed(agent, reset_seed, pushes)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def fps(self) -> float:
+        """Steps per second at the environment's own speed."""
+        rate = self.env.metadata.get("render_fps")
+        return float(rate) if isinstance(rate, int | float) and rate >= 1 else float(DEFAULT_FPS)
+
+    def advance(self) -> RolloutStep:
+        """Take one step.
+
+        Raises:
+            RunError: the environment returned an observation of another size than its space.
+        """
+        obs, last = self.obs, self.step
+        if obs.size != self._obs_size:
+            raise RunError(
+                "The environment returned an observation of size {size} instead of {expected}"
+                " after step {step}.",
+                size=obs.size,
+                expected=self._obs_size,
+                step=last.number,
+            )
+        action = self._act(obs)
+        self.obs, reward, terminated, truncated, _ = self.env.step(action)
+        self.step = step = RolloutStep(
+            last.number + 1, reward, last.total + reward, terminated, truncated
+        )
+        if self._log is not None:
+            self._log.add(step, obs, action)
+        return step
+
+    def __iter__(self) -> Iterator[RolloutStep]:
+        """Take the steps that are left."""
+        step = self.step
+        while not step.over:
+            step = self.advance()
+            yield step
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def _disturbed(self, agent: Agent, seed: int, pushes: Callable[[float], Pushes]) -> Act:
+        match agent.variant:
+            case Variant.NOISE:
+                rho = agent.noise_correlation
+                return Disturbed(agent.policy, seed, agent.noise, noise_correlation=rho)
+            case Variant.PUSH:
+                return Disturbed(agent.policy, seed, pushes=pushes(self.fps))
+        return agent.policy

@@ -1,0 +1,73 @@
+"""Several agents in the same episode, in step."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from td3core.playing.disturbance import Pushes
+from td3core.playing.numbers import EpisodeLog
+from td3core.playing.playback import Agent, Playback
+from td3core.playing.step import RolloutStep
+
+
+class SideBySide:
+    """Episodes from the same first state, of one agent or of several.
+
+    Those that are over wait for the others.
+
+    Raises:
+        RequestError: an environment cannot be made.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        seed: int,
+        index: int,
+        *,
+        render: bool = False,
+        pushes: Callable[[float], Pushes] = Pushes,
+        log: EpisodeLog | None = None,
+    ) -> None:
+        """Begin the episodes; see :class:`Playback`. ``log`` is of the first agent's."""
+        self.playbacks: list[Playback] = []
+        """The episode of each agent."""
+        with ExitStack() as made:
+            for agent in agents:
+                playback = Playback(agent, seed, index, render=render, pushes=pushes, log=log)
+                made.callback(playback.close)
+                self.playbacks.append(playback)
+                log = None
+            made.pop_all()
+
+    @property
+    def fps(self) -> float:
+        """Steps per second at the environment's own speed."""
+        return self.playbacks[0].fps
+
+    @property
+    def steps(self) -> tuple[RolloutStep, ...]:
+        """Where each of them is."""
+        return tuple(playback.step for playback in self.playbacks)
+
+    @property
+    def step(self) -> RolloutStep:
+        """The furthest step, over when all are, with the reward and return of the first."""
+        first, *others = self.steps
+        if not others:
+            return first
+        over = first.over and all(step.over for step in others)
+        ended = over and first.terminated and all(step.terminated for step in others)
+        number = max(first.number, *(step.number for step in others))
+        return RolloutStep(number, first.reward, first.total, ended, over and not ended)
+
+    def advance(self) -> list[int]:
+        """Take one step with each that is not over; return which these are."""
+        moving = [at for at, playback in enumerate(self.playbacks) if not playback.step.over]
+        for at in moving:
+            self.playbacks[at].advance()
+        return moving
+
+    def close(self) -> None:
+        """Close the environments."""
+        for playback in self.playbacks:
+            playback.close()

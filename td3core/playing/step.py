@@ -1,0 +1,31 @@
+"""One step of an episode, and what the episode has come to by then."""
+
+from typing import NamedTuple
+
+
+class RolloutStep(NamedTuple):
+    """One step of an episode; the last one is what the episode came to."""
+
+    number: int
+    """From 1; 0 before the first step."""
+    reward: float
+    total: float
+    """Return of the episode so far."""
+    terminated: bool
+    truncated: bool
+
+    @property
+    def over(self) -> bool:
+        """True at the last step of the episode."""
+        return self.terminated or self.truncated
+
+    @property
+    def ending(self) -> str:
+        """How the episode ended; empty before."""
+        if not self.over:
+            return ""
+        return "ended" if self.terminated else "time limit"
+
+
+BEGINNING = RolloutStep(0, 0.0, 0.0, terminated=False, truncated=False)
+"""Before the first step."""

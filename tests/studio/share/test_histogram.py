@@ -1,0 +1,36 @@
+"""The histogram of the returns of an evaluation."""
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from studio.share.histogram import ReturnHistogram
+
+
+def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    histogram = ReturnHistogram("Returns of best")
+    qtbot.addWidget(histogram)
+    histogram.resize(300, 200)
+    histogram.show()
+    histogram.show_returns(np.array([1.0, 2.5, 2.5]))
+    height = histogram.plot.height()
+    refused: list[str] = []
+    histogram.failed.connect(refused.append)
+    for kind in ("png", "svg", "csv"):
+        histogram.export(tmp_path / f"returns.{kind}")
+    assert refused == []
+    assert histogram.plot.height() == height
+    assert QImage(str(tmp_path / "returns.png")).width() >= 960
+    svg = (tmp_path / "returns.svg").read_text("utf-8")
+    assert "Returns of best · 3 episodes" in svg
+    assert "Episodes" in svg
+    rows = (tmp_path / "returns.csv").read_text("utf-8").split()
+    assert rows == ["episode,return", "1,1.0", "2,2.5", "3,2.5"]
+    histogram.export(tmp_path / "no" / "returns.csv")
+    assert "cannot be written" in refused[0]
+    texts = [action.text() for action in histogram.export_button.menu().actions()]
+    assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
