@@ -20,6 +20,7 @@ from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
 from td3core.experiments.groups.watch import training_groups
+from td3core.protocol.events import Failed, Started
 
 _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
 _GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
@@ -53,7 +54,8 @@ class ManyRuns(QObject):
         """Train in ``runs_dir``; ``branch`` starts a run from a checkpoint."""
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
-        self._trains = False
+        self._from_queue = self._goes_on = False
+        """Whether what starts next was taken from the queue; whether its end starts the next."""
         self._consent, self._branch = consent, branch
         self.session = GroupSession(self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -61,9 +63,11 @@ class ManyRuns(QObject):
         self._reader.refused.connect(self.refused)
         self.session.refused.connect(self.refused)
         self.queue.refused.connect(self.refused)
-        self.queue.wanted.connect(self.start)
+        self.queue.wanted.connect(partial(self.start, from_queue=True))
         controller.state_changed.connect(self._on_state)
-        self.session.ended.connect(self.queue.on_ended)
+        controller.event_reported.connect(self._on_event)
+        self.session.busy_changed.connect(self._on_group_busy)
+        self.session.ended.connect(self._on_group_ended)
         self.session.allow = self._allow
         session = self.session
         for changed in (session.busy_changed, session.status_changed, session.commanded):
@@ -156,22 +160,26 @@ class ManyRuns(QObject):
         if sweep:
             self.sweep_found.emit(sweep)
 
-    @Slot(object)
-    def start(self, run: QueuedRun) -> None:
-        """Start a run, or a group if it has several seeds."""
+    def start(self, run: QueuedRun, *, from_queue: bool = False) -> None:
+        """Start a run, or a group if it has several seeds.
+
+        Where one ``from_queue`` cannot start, the next one in the queue does.
+        """
         if self.busy:
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
-        self._consent.obtain(run.config.choice, partial(self._start, run), self._on_declined)
+        start = partial(self._start, run, from_queue)
+        self._consent.obtain(run.config.choice, start, self._on_declined)
 
     def _on_declined(self, module: LocatedModule) -> None:
         self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
 
-    def _start(self, run: QueuedRun, consent: Consent) -> None:
+    def _start(self, run: QueuedRun, from_queue: bool, consent: Consent) -> None:
         if self.busy:
             # Since the user was asked.
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
+        self._from_queue = from_queue
         self.beginning.emit()
         if run.checkpoint is not None:
             self._branch(run.checkpoint, run.config, run.tunables, consent)
@@ -211,13 +219,37 @@ class ManyRuns(QObject):
         if not self._controller.busy:
             self.opened.emit(history)
 
+    # What waits, after the end of what trained ---------------------------------------------------
+
+    def _expect_start(self) -> None:
+        self._goes_on, self._from_queue = self._from_queue, False
+
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
-        if state is not SessionState.IDLE:
-            # A run that is only followed starts nothing when it is left.
-            self._trains = self._controller.busy or state is SessionState.STARTING
-        elif self._trains:
-            self._trains = False
+        # A run that is only followed starts nothing when it is left.
+        if state is SessionState.STARTING and self._controller.busy:
+            self._expect_start()
+        elif state is SessionState.IDLE and self._goes_on:
+            self._goes_on = False
+            self.queue.on_ended()
+
+    @Slot(object)
+    def _on_event(self, event: object) -> None:
+        # One that the user asked for and that failed to start leaves its message on show.
+        cancelled = isinstance(event, Failed) and event.cancelled
+        if self._controller.busy and (cancelled or isinstance(event, Started)):
+            self._goes_on = True
+
+    @Slot(bool)
+    def _on_group_busy(self, busy: bool) -> None:
+        if busy:
+            self._expect_start()
+
+    @Slot()
+    def _on_group_ended(self) -> None:
+        record = self.session.current
+        goes_on, self._goes_on = self._goes_on, False
+        if goes_on or (record is not None and record.began):
             self.queue.on_ended()
 
     # Closing ------------------------------------------------------------------------------------

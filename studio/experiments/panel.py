@@ -34,6 +34,8 @@ class ManyRunsPanel(QWidget):
 
     run_wanted = Signal(object)
     """The folder of a run to open."""
+    compare_wanted = Signal(object)
+    """The :class:`GroupRecord` whose curves are to be shown."""
 
     def __init__(
         self, session: GroupSession, queue: RunQueue, theme: Theme, parent: QWidget | None = None
@@ -79,7 +81,10 @@ class ManyRunsPanel(QWidget):
         self._pause = self._button("group_pause", "pause", "Pause these runs")
         self._resume = self._button("group_resume", "play", "Continue these runs")
         self._stop = self._button("group_stop", "stop", "Save these runs and end them")
-        buttons = (self._pause, self._resume, self._stop)
+        self._compare = self._button(
+            "group_compare", "chart-multiple", "Show the curves of the group"
+        )
+        buttons = (self._compare, self._pause, self._resume, self._stop)
         return _section("Group", (self._group_note, self._groups), buttons, self.table)
 
     def _make_queue(self) -> QWidget:
@@ -115,6 +120,7 @@ class ManyRunsPanel(QWidget):
         self._pause.clicked.connect(partial(self._ask, "pause"))
         self._stop.clicked.connect(partial(self._ask, "stop"))
         self._resume.clicked.connect(self._on_resume)
+        self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
         self._next.clicked.connect(self.queue.start_next)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
@@ -223,6 +229,8 @@ class ManyRunsPanel(QWidget):
             idle = "this group has ended"
         if busy and not states:
             idle = "the group is starting"
+        begun = any(status.run is not None for status in self.model.statuses)
+        enable(self._compare, "" if begun else "no run of a group has begun")
         whose = "the selected runs" if chosen else "its runs"
         enable(self._pause, idle or ("" if live or waits else f"{whose} do not train"))
         enable(self._stop, idle or ("" if live or waits or held else f"{whose} have ended"))

@@ -106,7 +106,7 @@ class PlotCard(QWidget):
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
         plot.setAccessibleName(f"{self._title} plot")
-        plot.setMinimumSize(96, 90)
+        plot.setMinimumSize(86, 90)
         # Without curves no key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -32,7 +32,7 @@ class SmoothingSlider(QWidget):
         self.slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
         describe(self.slider, f"{name}_slider", "Smoothing", _SMOOTHING)
         self.slider.setRange(1, _MOST_SMOOTHED)
-        self.slider.setMinimumWidth(60)
+        self.slider.setMinimumWidth(36)
         self.slider.setMaximumWidth(160)
         self._count.setObjectName(f"{name}_label")
         self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("000"))

@@ -48,6 +48,10 @@ _ACTIONS = (
         *("compare", "Compare", "chart-multiple", ()),
         "Show the runs chosen in the same plots, with intervals over seeds",
     ),
+    ActionSpec(
+        *("compare_group", "Compare its group", "chart-timeline-variant", ()),
+        *("Show all runs of the group of seeds that it belongs to", False),
+    ),
     ActionSpec("resume", "Resume", "play-outline", (), "Resume it where it stopped"),
     ActionSpec(
         *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
@@ -80,6 +84,8 @@ class RunActions(QObject):
     """A run was read to be shown (:class:`~studio.session.history.RunHistory`)."""
     compare_requested = Signal(object)
     """Show these runs, a list of paths, in the same plots."""
+    group_requested = Signal(object, str)
+    """Show these runs, a list of paths, as the group of this name."""
     resume_requested = Signal(Path)
     repeat_requested = Signal(Path)
     """Start a new run that repeats the live changes of a run."""
@@ -185,6 +191,7 @@ class RunActions(QObject):
         return {
             "open": busy or alone,
             "compare": "" if set(states) - {DAMAGED} else "Choose the runs to compare first",
+            "compare_group": readable or ("" if rows[0].group else "It was not started in a group"),
             "resume": busy or readable or ("The run is running" if living else ""),
             "repeat": busy or readable,
             "verify": readable or ("The run is running" if living else ""),
@@ -219,6 +226,13 @@ class RunActions(QObject):
         rows = [row for row in self._view.chosen() if not row.problem]
         if rows:
             self.compare_requested.emit([row.path for row in rows])
+
+    @Slot()
+    def _compare_group(self) -> None:
+        row = self._chosen_one()
+        if row is not None and row.group:
+            paths = [each.path for each in self._model.members(row.group)]
+            self.group_requested.emit(paths, row.group)
 
     @Slot()
     def _resume(self) -> None:

@@ -37,6 +37,11 @@ class RunRow:
     problem: str = ""
 
     @property
+    def group(self) -> str:
+        """The group of seeds that it was started with; empty without one."""
+        return self.summary.group if self.summary else ""
+
+    @property
     def title(self) -> str:
         """What the run is called outside the list; the name of its folder if it is damaged."""
         return self.summary.full_title if self.summary else self.path.name

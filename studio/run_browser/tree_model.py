@@ -267,6 +267,11 @@ class RunTreeModel(QAbstractItemModel):
         """Return the runs that others stand below."""
         return [path for path, node in self._nodes.items() if node.children]
 
+    def members(self, group: str) -> list[RunRow]:
+        """Return the runs of a group of seeds, by seed."""
+        found = [row for row in self.rows.values() if row.group == group]
+        return sorted(found, key=lambda row: row.summary.seed if row.summary else 0)
+
     def state(self, path: Path) -> str:
         """Return the state of a run, ``damaged`` if it cannot be read."""
         return self._state(self.rows[path])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
@@ -15,7 +15,9 @@ from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
+from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
+from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
 
 
@@ -27,25 +29,6 @@ class SessionState(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
     STOPPING = "stopping"
-
-
-class Steering(Protocol):
-    """How a run is asked, wherever it lives; no method waits for it."""
-
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; return the revision that will be acknowledged."""
-
-    def pause(self) -> None:
-        """Request a pause."""
-
-    def resume(self) -> None:
-        """Let a paused run continue."""
-
-    def save(self) -> None:
-        """Request a checkpoint."""
-
-    def stop(self) -> None:
-        """Request the run to save and end."""
 
 
 class RunController(QObject):
@@ -148,12 +131,15 @@ class RunController(QObject):
             )
         )
 
-    def follow(self, run: Path) -> None:
-        """Follow a run of another process. Ignored while a run of this one lives."""
+    def follow(self, reader: RunReader) -> None:
+        """Follow a run of another process, which was read so far.
+
+        Ignored while a run of this one lives.
+        """
         if self.busy:
             return
         self.stop_following()
-        self._control = self._followed = FollowedRun(run, self)
+        self._control = self._followed = FollowedRun(reader, self)
         self._followed.reported.connect(self._on_followed)
         self._followed.failed.connect(self.refused)
         self._set_state(SessionState.STARTING)

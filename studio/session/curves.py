@@ -1,21 +1,25 @@
 """The curves of a run: returns, training statistics, evaluations, and when each was measured."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from studio.session.series import Numbers, Series
+from td3core.protocol.events import Evaluated, Event, Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
 
 SMOOTHED_EPISODES = 20
 """Episodes in the running mean of the returns."""
 
 EPISODES = ("env_steps", "return", "smoothed", "length")
-EVALUATIONS = ("env_steps", "mean", "std", "success")
+EVALUATIONS = ("env_steps", *(metric.name for metric in EVALUATION_METRICS))
 CLOCK = ("env_steps", "wall_s")
 
 
 class RunCurves:
-    """Rows are added as they come, one at a time or a whole table at once."""
+    """What a run reports is added as it comes, or all of it at once when it is read."""
 
     def __init__(self, training: Series | None = None) -> None:
         """Take a series with other columns for a run of a version that measured something else."""
@@ -26,9 +30,25 @@ class RunCurves:
         self._recent: Numbers = np.empty(0)
         """The last returns, at most ``SMOOTHED_EPISODES - 1``: the next mean needs them."""
 
-    def add_training(self, rows: ArrayLike) -> None:
-        """Add rows of training statistics, shape (n, len(TRAINING_COLUMNS))."""
-        self.training.append(rows)
+    def add(self, event: Event, last_step: float = math.inf) -> None:
+        """Add what an event tells of the time up to a step."""
+        if isinstance(event, Evaluated) and event.env_steps <= last_step:
+            self.evaluations.append((event.env_steps, *evaluation_numbers(event)))
+        if not isinstance(event, Progress):
+            return
+        self.training.append(event.training[event.training[:, 0] <= last_step])
+        # NaN is a length that is not on record.
+        found = [
+            (each.env_steps, each.episode_return, each.length or math.nan, each.wall_s)
+            for each in event.ended
+            if each.env_steps <= last_step
+        ]
+        ended = np.array(found, dtype=np.float64).reshape(-1, 4)
+        self.add_episodes(ended[:, :3])
+        # Every run has episodes, also before it learns; the time of a row may be missing.
+        self._add_times(ended[:, ::3])
+        if event.env_steps <= last_step:
+            self._add_times(np.array([(event.env_steps, event.wall_s)]))
 
     def add_episodes(self, rows: ArrayLike) -> None:
         """Add episodes, shape (n, 3): the step each ended at, its return and its length."""
@@ -38,13 +58,11 @@ class RunCurves:
         self._recent = known[1 - SMOOTHED_EPISODES :]
         self.episodes.append(np.column_stack((steps, returns, smoothed, lengths)))
 
-    def add_evaluations(self, rows: ArrayLike) -> None:
-        """Add evaluations, shape (n, 4): step, mean, standard deviation, share of successes."""
-        self.evaluations.append(rows)
-
-    def add_times(self, rows: ArrayLike) -> None:
+    def _add_times(self, rows: Numbers) -> None:
         """Add when steps were reached, shape (n, 2): the step, and seconds since the start."""
-        self.clock.append(rows)
+        known = self.clock.column("env_steps")
+        rows = rows[np.isfinite(rows[:, 1])]
+        self.clock.append(rows[np.diff(rows[:, 0], prepend=known[-1] if len(known) else -1.0) > 0])
 
     def keep_to(self, env_steps: float) -> None:
         """Drop what came after a step."""

@@ -4,7 +4,6 @@ import queue
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -12,8 +11,8 @@ from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
-from td3core.remote.follow import RunFollower
 from td3core.remote.steer import Answered, RemoteControl
+from td3core.runs.reader import RunReader
 
 _POLL_S = 0.25
 
@@ -22,7 +21,7 @@ _Ask = Callable[[RemoteControl], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUp:
-    """Everything that had happened before the run was followed."""
+    """Where the run stands when following begins."""
 
     events: tuple[events.Event, ...]
 
@@ -44,15 +43,16 @@ class FollowedRun(QObject):
     reported = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, run: Path, parent: QObject | None = None) -> None:
+    def __init__(self, reader: RunReader, parent: QObject | None = None) -> None:
+        """Follow a run that was read so far."""
         super().__init__(parent)
-        self.run = run
+        self.run = reader.run
         self._asks: queue.SimpleQueue[tuple[str, int, _Ask] | None] = queue.SimpleQueue()
         self._ticket = 0
         self._task = BackgroundTask("follow-run", self)
         self._task.reported.connect(self.reported)
         self._task.failed.connect(self.failed)
-        self._task.start(partial(_follow, run, self._asks))
+        self._task.start(partial(_follow, reader, self._asks))
 
     def close(self) -> None:
         """Stop following; the run continues."""
@@ -87,9 +87,9 @@ class FollowedRun(QObject):
 class _Follower:
     """What the thread does. Its tickets are the window's; those of the core are its own."""
 
-    def __init__(self, run: Path, report: Report) -> None:
+    def __init__(self, reader: RunReader, report: Report) -> None:
         self._report = report
-        self._follower, self._control = RunFollower(run), RemoteControl(run)
+        self._reader, self._control = reader, RemoteControl(reader.run)
         self._tickets: dict[int, int] = {}
         """Our ticket of each change that waits for its answer, by that of the core."""
         self._acknowledged = 0
@@ -99,18 +99,19 @@ class _Follower:
 
     @property
     def behind(self) -> bool:
-        return self._follower.behind
+        return self._reader.behind
 
     def look(self) -> None:
         """Report what is new."""
-        found = tuple(map(self._seen, self._follower.poll()))
-        if found and not self._caught_up:
+        begun = () if self._caught_up else (self._reader.again(),)
+        found = tuple(map(self._seen, (*begun, *self._reader.poll())))
+        if begun:
             self._caught_up = True
             self._report(CatchUp(events=found))
         else:
             for event in found:
                 self._report(event)
-        for answered in self._control.answered(self._follower.answers):
+        for answered in self._control.answered(self._reader.answers):
             self._on_answer(answered)
         if self._applied is not None and not self._tickets:
             self._control.note_applied(self._applied)
@@ -159,13 +160,13 @@ class _Follower:
 
 
 def _follow(
-    run: Path,
+    reader: RunReader,
     asks: "queue.SimpleQueue[tuple[str, int, _Ask] | None]",
     report: Report,
     stopped: Stopped,
 ) -> None:
     try:
-        follower = _Follower(run, report)
+        follower = _Follower(reader, report)
     except RequestError as problem:
         report(Refusal(ask="follow", message=problem.message))
         return

@@ -43,6 +43,12 @@ class GroupRecord:
         return SessionState.STOPPING if SeedState.SAVING in states else SessionState.STARTING
 
     @property
+    def began(self) -> bool:
+        """Whether any of its runs could be started, or may have been."""
+        statuses = self.statuses.values()
+        return any(s.run is not None or s.state is not SeedState.FAILED for s in statuses)
+
+    @property
     def share(self) -> float:
         """How much of all its steps is done, from 0 to 1."""
         done = sum(min(s.env_steps, s.steps) for s in self.statuses.values())

@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.curves import RunCurves
-from studio.session.history import RunHistory, seconds_of
+from studio.session.history import RunHistory
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
-from studio.session.record import RunRecord
+from studio.session.record import RunRecord, seconds_of
 from studio.session.series import Series
 from td3core.config import RunConfig
 from td3core.protocol import events, wording
@@ -218,7 +218,7 @@ class RunModel(QObject):
             self.curves_changed.emit()
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
-        self._record.add_evaluation(event)
+        self._record.take(event)
         parts = [f"Evaluation: {format_return(event.mean, event.std)}", wording.success(event)]
         parts.append("best so far" if event.is_best else "")
         self._log("info", ", ".join(filter(None, parts)), event.env_steps)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from studio.session.curves import RunCurves
@@ -47,6 +48,22 @@ class RunRecord:
         """Time to the last step; None while it cannot be told."""
         return self.time_left.seconds if self.time_left is not None else None
 
+    def take(self, event: events.Event) -> None:
+        """Take in one event of the run."""
+        match event:
+            case events.Started():
+                self.start(event)
+            case events.Progress():
+                self.add_progress(event)
+            case events.Evaluated():
+                self.curves.add(event)
+            case events.Tuned():
+                self.add_changes(event, seconds_of(event.time))
+            case events.Noted():
+                self.add_entry(event)
+            case events.Ended() | events.Failed() | events.Interrupted():
+                self.outcome = event
+
     def start(self, event: events.Started) -> None:
         """Begin, or resume: what is shown beyond the step it begins at did not happen."""
         if self.run != event.run or self.first_tunables is None:
@@ -65,17 +82,7 @@ class RunRecord:
         self.progress = event
         if self.time_left is not None:
             self.time_left.take(event)
-        self.curves.add_training(event.training)
-        rows = [(each.env_steps, each.episode_return, each.length) for each in event.ended]
-        self.curves.add_episodes(rows)
-        times = self.curves.clock.column("env_steps")
-        if not len(times) or event.env_steps > times[-1]:
-            self.curves.add_times((event.env_steps, event.wall_s))
-
-    def add_evaluation(self, event: events.Evaluated) -> None:
-        """Add an evaluation."""
-        success = math.nan if event.success is None else event.success
-        self.curves.add_evaluations((event.env_steps, event.mean, event.std, success))
+        self.curves.add(event)
 
     def add_changes(self, event: events.Tuned, time: float) -> list[Marker]:
         """Add live changes made at ``time``, in seconds since 1970; return their markers."""
@@ -93,3 +100,11 @@ class RunRecord:
     def add_entry(self, event: events.Noted) -> None:
         """Add what was done besides a change."""
         self.journal.add_entry(JournalEntry(event.env_steps, event.event, event.time))
+
+
+def seconds_of(time: str) -> float:
+    """Return a time of the journal in seconds since 1970; NaN if there is none."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (ValueError, OverflowError):
+        return math.nan

@@ -8,6 +8,7 @@ from studio import formatting
 from studio.formatting import format_count
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig
+from td3core.config.networks import Sizes
 from td3core.runs import disk_usage
 
 
@@ -34,14 +35,14 @@ class DiskLabel(QLabel):
         self._reader.cancel()
         self.clear()
 
-    def show_estimate(self, config: RunConfig, sizes: tuple[int, int] | None, folder: Path) -> None:
+    def show_estimate(self, config: RunConfig, sizes: Sizes | None, folder: Path) -> None:
         """Show what a run takes; ``sizes`` are its observation and action dimensions."""
         if sizes is None:
             self.clear_estimate()
             return
-        buffer = disk_usage.buffer_bytes(config, *sizes)
+        buffer = disk_usage.buffer_bytes(config, sizes)
         count = disk_usage.checkpoint_count(config)
-        total = count * disk_usage.checkpoint_bytes(config, *sizes)
+        total = count * disk_usage.checkpoint_bytes(config, sizes)
         agents = (
             "1\N{NO-BREAK SPACE}checkpoint"
             if count == 1

@@ -16,6 +16,7 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 from td3core.config.consent import LocatedModule
 from td3core.config.env_choice import EnvChoice
+from td3core.config.networks import Sizes
 from td3core.envs import trust
 from td3core.envs.catalogue import find_known
 from td3core.errors import RequestError
@@ -60,7 +61,7 @@ class EnvSection(QWidget):
         self._dialog = EnvCheckDialog(self)
         self._check, self._lookup = EnvQuery(self), EnvQuery(self)
         self._asked = _NOTHING
-        self._sizes: dict[str, tuple[int, int]] = {}
+        self._sizes: dict[str, Sizes] = {}
         self._build()
         self._connect()
 
@@ -100,11 +101,11 @@ class EnvSection(QWidget):
         return self.picker.currentText().strip()
 
     @property
-    def sizes(self) -> tuple[int, int] | None:
+    def sizes(self) -> Sizes | None:
         """Observation and action dimensions, if known."""
         known = find_known(self.env_id)
         looked_up = self._sizes.get(self.env_id)
-        return looked_up or ((known.obs_dim, known.act_dim) if known else None)
+        return looked_up or (Sizes(known.obs_dim, known.act_dim) if known else None)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -221,7 +222,7 @@ class EnvSection(QWidget):
     def _on_looked_up(self, answer: dict[str, Any]) -> None:
         names = ("obs_dim", "act_dim", "max_episode_steps", "reward_threshold")
         facts = describe_env(*(answer[name] for name in names))
-        self._sizes[self.env_id] = (answer["obs_dim"], answer["act_dim"])
+        self._sizes[self.env_id] = Sizes(answer["obs_dim"], answer["act_dim"])
         self.sizes_changed.emit()
         if not answer["env_args"]:
             self.picker.add_facts(self.env_id, facts)

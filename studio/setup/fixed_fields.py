@@ -17,7 +17,7 @@ _ABOVE_ADVANCED = ("seed", "steps")
 _WIDE = ("env_args",)
 _ON_DISK = (
     *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
-    *("eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
+    *("algorithm", "eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
 )
 """Settings that affect how much disk space a run takes."""
 
@@ -26,7 +26,8 @@ _GROUPS = (
     (
         "Network",
         (
-            *("actor_hidden", "critic_hidden", "actor_activation", "critic_activation"),
+            *("algorithm", "actor_hidden", "critic_hidden"),
+            *("actor_activation", "critic_activation"),
             *("twin_critics", "normalize_observations", "lr_final"),
         ),
     ),

@@ -24,7 +24,7 @@ class ColumnFit(QObject):
         self._key = f"{dock.objectName().removesuffix('_dock')}_sized_by_hand"
         self._sized_by_hand, self._window_size = False, window.size()
         form.limit_height()
-        form.grown.connect(self._fit_soon)
+        form.grown.connect(self.fit_soon)
         for watched in (window, dock):
             watched.installEventFilter(self)
 
@@ -33,7 +33,7 @@ class ColumnFit(QObject):
         if event.type() == QEvent.Type.Resize:
             if watched is self._window:
                 self._window_size = self._window.size()
-                self._fit_soon()
+                self.fit_soon()
             elif isinstance(event, QResizeEvent) and self._window_size == self._window.size():
                 # Dragging the vertical edge changes the width instead.
                 height_only = event.size().width() == event.oldSize().width()
@@ -42,7 +42,8 @@ class ColumnFit(QObject):
         return super().eventFilter(watched, event)
 
     @Slot()
-    def _fit_soon(self) -> None:
+    def fit_soon(self) -> None:
+        """Fit again in a moment, after a change of the layout."""
         QTimer.singleShot(0, self, self._fit)
 
     @Slot()

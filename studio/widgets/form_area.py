@@ -1,8 +1,8 @@
-"""A form that scrolls vertically only and is never narrower than its content."""
+"""A form or panel that scrolls vertically only and is never narrower than its content."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 _NO_LIMIT = 16_777_215
 """Qt's largest size of a widget."""
@@ -19,13 +19,15 @@ class FormArea(QScrollArea):
         self._content, self._limits_height = content, False
         self.setWidget(content)
         self.setWidgetResizable(True)
+        # The style sheet takes it away; until then it would ask for more width.
+        self.setFrameShape(QFrame.Shape.NoFrame)
         # The keyboard goes to the fields, which are scrolled into view.
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return the narrowest width that cuts nothing off."""
-        around = self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+        around = self.verticalScrollBar().sizeHint().width()
         width = self._content.minimumSizeHint().width() + around
         return QSize(width, super().minimumSizeHint().height())
 

@@ -15,8 +15,8 @@ _VERSION = 2
 _SIZE = (1280, 800)
 _TITLE_BAR = 32
 """Pixels that the desktop adds at the top."""
-_PLOTS = 500
-"""Pixels of height that plots need to be read."""
+_PLOTS, _PLOTS_WIDTH = 500, 460
+"""Pixels of height that plots need to be read, and of width that the picture leaves to them."""
 _BESIDE = "replay"
 """The panel that others share the right with."""
 _AREAS = {
@@ -50,9 +50,13 @@ class Docks(QObject):
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._set_first_sizes()
+        self._is_first = True
+        """Whether the panels have their first sizes still, and no saved ones."""
         self._aside: set[str] = set()
         """Panels of the bottom that were put beside the plots."""
         self.fold = Fold(window, _VERSION)
+        for fit in self._fits:
+            self.fold.changed.connect(fit.fit_soon)
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
@@ -67,10 +71,10 @@ class Docks(QObject):
         if spec.tabbed and neighbours:
             self._window.tabifyDockWidget(neighbours[-1], dock)
         dock.setHidden(spec.hidden)
-        # In front of the tabs it shares its place with, at a useful size.
-        dock.toggleViewAction().triggered.connect(
-            lambda shown: self._open_anew(spec.name) if shown else None
-        )
+        action = dock.toggleViewAction()
+        # Qt would hide one that is shown, but covered by others in its place.
+        action.triggered.disconnect()
+        action.triggered.connect(partial(self._toggle, spec.name))
         dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
         self._docks[spec.name] = dock
 
@@ -81,12 +85,14 @@ class Docks(QObject):
 
     def _prepare_tabs(self) -> None:
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
-        for tabs in self._window.findChildren(QTabBar):
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        for tabs in self._window.findChildren(QTabBar, options=direct):
             tabs.setAccessibleName("Panels in this place")
             # Large fonts would leave one letter of each.
             tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)
-            policy = Qt.FocusPolicy.TabFocus if tabs.count() else Qt.FocusPolicy.NoFocus
+            shown = tabs.count() > 1 and tabs.geometry().intersects(self._window.rect())
+            policy = Qt.FocusPolicy.TabFocus if shown else Qt.FocusPolicy.NoFocus
             tabs.setFocusPolicy(policy)
 
     def _on_side(self, spec: PanelSpec) -> list[QDockWidget]:
@@ -112,20 +118,31 @@ class Docks(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Let the picture grow with the window; by itself Qt gives all new room to the plots."""
+        if watched is self._window and event.type() == QEvent.Type.LayoutRequest:
+            self._tabs_changed.start()
         if watched is self._window and isinstance(event, QResizeEvent):
             before, now = event.oldSize().width(), event.size().width()
             if before > 0 and now != before and self._window.isVisible():
-                for name, dock in self._docks.items():
-                    grows = self._specs[name].grows and self._is_usual_place(name)
-                    if grows and dock.isVisible() and not dock.isFloating():
-                        size = max(self._specs[name].size, round(dock.width() * now / before))
-                        QTimer.singleShot(0, self, partial(self._set_width, dock, size))
+                self._grow(now / before)
+        if watched is self._window and event.type() == QEvent.Type.Show and self._is_first:
+            self._is_first = False
+            self._grow(1.0)
         return super().eventFilter(watched, event)
+
+    def _grow(self, by: float) -> None:
+        for name, dock in self._docks.items():
+            grows = self._specs[name].grows and self._is_usual_place(name)
+            if grows and dock.isVisible() and not dock.isFloating():
+                size = max(self._specs[name].size, round(dock.width() * by))
+                QTimer.singleShot(0, self, partial(self._set_width, dock, size))
 
     def _is_usual_place(self, name: str) -> bool:
         return self._window.dockWidgetArea(self._docks[name]) == _AREAS[self._specs[name].side]
 
     def _set_width(self, dock: QDockWidget, width: int) -> None:
+        centre = self._window.centralWidget()
+        if centre is not None:
+            width = max(min(width, dock.width() + centre.width() - _PLOTS_WIDTH), 1)
         self._window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
 
     def dock(self, name: str) -> QDockWidget:
@@ -146,10 +163,14 @@ class Docks(QObject):
         if size < spec.size and not dock.isFloating() and self._is_usual_place(name):
             self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
-    def _open_anew(self, name: str) -> None:
-        # Qt has shown it already, where it was.
-        self._docks[name].hide()
-        self.open(name)
+    def _toggle(self, name: str) -> None:
+        """Hide a panel that can be seen; open one that is closed or behind others."""
+        dock = self._docks[name]
+        if self.is_seen(name):
+            dock.hide()
+        else:
+            self.open(name)
+        dock.toggleViewAction().setChecked(not dock.isHidden())
 
     def _choose_place(self, name: str) -> None:
         """Put a panel of the bottom beside the plots if they would have too little height."""
@@ -203,7 +224,7 @@ class Docks(QObject):
         if isinstance(geometry, QByteArray):
             self._window.restoreGeometry(geometry)
         if isinstance(layout, QByteArray):
-            self._window.restoreState(layout, _VERSION)
+            self._is_first = not self._window.restoreState(layout, _VERSION)
         for fit in self._fits:
             fit.restore(settings)
 

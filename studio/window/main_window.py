@@ -27,10 +27,12 @@ from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
+from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
 from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
+from studio.window.group_comparison import GroupComparison
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.recent import install_recent
@@ -132,7 +134,9 @@ class MainWindow(QMainWindow):
         self._centre = QStackedWidget()
         self._centre.addWidget(self.plots)
         self._centre.addWidget(self.comparison)
-        layout.addWidget(self._centre, 1)
+        area = FormArea(self._centre)
+        area.setObjectName("centre_area")
+        layout.addWidget(area, 1)
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
@@ -192,6 +196,7 @@ class MainWindow(QMainWindow):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
+        self.group_comparison = GroupComparison(self.many.session, comparing, self)
         comparing.opened.connect(self._show_comparison)
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
@@ -219,6 +224,7 @@ class MainWindow(QMainWindow):
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
+        actions.group_requested.connect(self.group_comparison.show_runs)
         for opened in (actions.opened, self.many.opened, self.memory.opened):
             opened.connect(self._open)
         actions.resume_requested.connect(self.launcher.resume)
@@ -238,8 +244,8 @@ class MainWindow(QMainWindow):
         """Show a run, and follow it if another process trains it."""
         self.controller.stop_following()
         self.model.open(history)
-        if history.live and history.record.run is not None:
-            self.controller.follow(history.record.run)
+        if history.reader is not None:
+            self.controller.follow(history.reader)
 
     # User actions -------------------------------------------------------------------------------
 
@@ -265,8 +271,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_comparison(self) -> None:
         self._centre.setCurrentWidget(self.comparison)
-        # Plots and table need the height; Ctrl+R brings the list back.
-        for name in ("runs", "many", "sweeps"):
+        # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
+        # steered in its panel.
+        for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
 
     @Slot()

@@ -57,7 +57,7 @@ class PanelSpec:
     size: int
     """Pixels it needs to be useful: its width on the left or right, its height at the bottom."""
     scrolls: bool = False
-    """True for a form that may be taller than its dock."""
+    """True for a panel that may be taller than its dock."""
     compact: bool = False
     """True for a form whose dock is as tall as the form; the docks below it get the rest."""
     tabbed: bool = False
@@ -123,6 +123,7 @@ PANELS = (
         side="right",
         make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
         size=420,
+        scrolls=True,
         grows=True,
     ),
     PanelSpec(

@@ -1,5 +1,6 @@
 """The toolbar: the actions of the window and the name of the run on show."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
@@ -88,8 +89,8 @@ class Toolbar(QToolBar):
         self._buttons: dict[str, QToolButton] = {}
         self._widths: dict[str, int] = {}
         """Of the buttons whose texts change."""
-        self._whole = 0
-        """Width of all buttons with their texts."""
+        self._whole = self._partly = 0
+        """Width of all buttons with their texts, and with those of runs alone."""
         for entry in _RUN_ACTIONS:
             self._add(entry)
         self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -151,9 +152,19 @@ class Toolbar(QToolBar):
             action.setText(shown)
             self._widths[name] = max(widths)
             button.setFixedWidth(max(widths))
-        hints = {name: each.sizeHint().width() for name, each in self._buttons.items()}
-        self._whole = sum((hints | self._widths).values())
+        self._whole = sum(map(self._width_of, self._buttons))
+        self._show_texts(_WINDOW_ACTIONS, shown=False)
+        self._partly = sum(map(self._width_of, self._buttons))
         self._fit()
+
+    def _width_of(self, name: str) -> int:
+        button = self._buttons[name]
+        texts = button.toolButtonStyle() is Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        return (
+            self._widths.get(name, 0)
+            if texts and name in self._widths
+            else button.sizeHint().width()
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Keep room for the name of the run on show."""
@@ -161,17 +172,24 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Show the buttons of the window without their texts where the name would be lost."""
-        whole = self.width() >= self._whole + _LEAST_TITLE
+        """Leave out texts where the name, or else buttons, would be lost; Train keeps its own."""
+        layout = self.layout()
+        assert layout is not None
+        margins = self.contentsMargins()
+        around = margins.left() + margins.right() + layout.spacing() * (len(self._buttons) + 1)
+        self._show_texts(_WINDOW_ACTIONS, shown=self.width() >= self._whole + _LEAST_TITLE)
+        self._show_texts(_RUN_ACTIONS[1:], shown=self.width() >= self._partly + around)
+
+    def _show_texts(self, entries: Sequence[_Entry], *, shown: bool) -> None:
         style = Qt.ToolButtonStyle
-        wanted = style.ToolButtonTextBesideIcon if whole else style.ToolButtonIconOnly
-        for entry in _WINDOW_ACTIONS:
+        wanted = style.ToolButtonTextBesideIcon if shown else style.ToolButtonIconOnly
+        for entry in entries:
             button = self._buttons.get(entry.name)
             if button is not None and button.toolButtonStyle() != wanted:
                 button.setToolButtonStyle(wanted)
                 width = self._widths.get(entry.name)
                 if width is not None:
-                    button.setFixedWidth(width if whole else button.sizeHint().width())
+                    button.setFixedWidth(width if shown else button.sizeHint().width())
 
     def keys(self) -> list[tuple[str, str]]:
         """Return the keys of the window, each with what it does."""

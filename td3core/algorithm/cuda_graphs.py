@@ -1,43 +1,66 @@
 """An update as one launch on a GPU.
 
 An update of small networks is a hundred short kernels; launching them one by one from Python takes
-longer than running them. A CUDA graph records them once and launches them together. What changes
-between launches (rows, live settings, learning rates) is read from tensors, never from Python.
+longer than running them. A CUDA graph records them once, gradients included, and launches them
+together. What changes between launches (batch, noise, live settings, learning rates) is read from
+tensors, never from Python.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from td3core.buffer.rows import Batch
+
 _WARM_UPS = 3
 
+Update = Callable[[Batch[Tensor], Tensor, bool], None]
+"""Takes a batch, N(0, 1) noise, and whether the actor moves."""
 
-class Graphs:
+
+class CapturedUpdate:
     """The two forms of an update, with and without the actor, each recorded on first use."""
 
-    def __init__(self, improve: Callable[[bool], None]) -> None:
-        self._improve = improve
+    def __init__(self, update: Update, changed: Sequence[Tensor]) -> None:
+        """``changed``: all tensors that the update changes."""
+        self._update, self._changed = update, changed
+        self._inputs: list[Tensor] = []
+        """What the graphs read, on the device."""
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
-    def replay(self, moves_actor: bool, changed: Callable[[], list[Tensor]]) -> None:
-        """Do one update; ``changed`` returns all tensors that it changes."""
+    def __call__(self, batch: Batch[Tensor], noise: Tensor, moves_actor: bool) -> None:
+        """Do one update; a batch of another size is recorded anew."""
+        parts = (*batch, noise)
+        if [part.shape for part in parts] != [there.shape for there in self._inputs]:
+            self._graphs.clear()
+            self._inputs = [torch.empty_like(part, device=self._device) for part in parts]
+        for there, part in zip(self._inputs, parts, strict=True):
+            there.copy_(part)
         if moves_actor not in self._graphs:
-            self._graphs[moves_actor] = self._record(moves_actor, changed())
+            self._graphs[moves_actor] = self._record(moves_actor)
         self._graphs[moves_actor].replay()
 
-    def _record(self, moves_actor: bool, changed: list[Tensor]) -> torch.cuda.CUDAGraph:
+    @property
+    def _device(self) -> torch.device:
+        return self._changed[0].device
+
+    def _run(self, moves_actor: bool) -> None:
+        *batch, noise = self._inputs
+        self._update(Batch(*batch), noise, moves_actor)
+
+    def _record(self, moves_actor: bool) -> torch.cuda.CUDAGraph:
         """Record an update. It must run a few times first; what that changes is restored."""
-        before = [tensor.clone() for tensor in changed]
+        before = [tensor.clone() for tensor in self._changed]
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             for _ in range(_WARM_UPS):
-                self._improve(moves_actor)
+                self._run(moves_actor)
         torch.cuda.current_stream().wait_stream(aside)
-        for tensor, kept in zip(changed, before, strict=True):
+        for tensor, kept in zip(self._changed, before, strict=True):
             tensor.copy_(kept)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            self._improve(moves_actor)
+            self._run(moves_actor)
         return graph

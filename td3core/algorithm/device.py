@@ -4,6 +4,7 @@ import torch
 
 from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
+from td3core.config.networks import Sizes
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_memory
 
@@ -21,13 +22,13 @@ def require_device(name: str) -> None:
     raise RequestError("device cannot be cuda: torch finds no GPU; use cpu.")
 
 
-def require_memory(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
+def require_memory(config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
     """Refuse networks that this machine cannot hold.
 
     Raises:
         RequestError: with the memory they need.
     """
-    needed, room = network_bytes(config, tunables, obs_dim, act_dim), usable_memory()
+    needed, room = network_bytes(config, tunables, sizes), usable_memory()
     if needed > room:
         raise RequestError(
             "These networks and batch_size {batch} take {needed:.1f} GiB; this machine has"

@@ -8,11 +8,14 @@ from dataclasses import replace
 
 from td3core.algorithm import matmul
 from td3core.algorithm.fused import kernel_cache
-from td3core.algorithm.td3 import TD3
 from td3core.config import RunConfig
+from td3core.config.algorithms import DDPG, TD3
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.errors import RequestError
 from td3core.system import numerics
+
+COMPILED_ALGORITHMS = (TD3, DDPG)
+"""Those that the compiled update has; torch has all."""
 
 
 def resolve(config: RunConfig) -> RunConfig:
@@ -20,11 +23,17 @@ def resolve(config: RunConfig) -> RunConfig:
 
     Raises:
         RequestError: this process cannot compute in the class that they name, or there is no
-            compiled update here.
+            compiled update here or of that algorithm.
     """
-    engine = config.engine
+    engine, has_it = config.engine, config.algorithm in COMPILED_ALGORITHMS
     if engine == numerics.AUTO:
-        engine = COMPILED if config.device == "cpu" and kernel_cache.works() else TORCH
+        can = config.device == "cpu" and has_it and kernel_cache.works()
+        engine = COMPILED if can else TORCH
+    elif engine == COMPILED and not has_it:
+        raise RequestError(
+            "engine cannot be compiled: it has no {algorithm}; use torch.",
+            algorithm=config.algorithm,
+        )
     elif engine == COMPILED and not kernel_cache.works():
         raise RequestError("engine cannot be compiled: Numba or SciPy is not installed here.")
     return replace(config, engine=engine, numerics=numerics.resolve(config.numerics))
@@ -40,21 +49,18 @@ def resolve_again(config: RunConfig) -> RunConfig:
     return resolve(replace(config, numerics=numerics.current()))
 
 
-def take(agent: TD3, config: RunConfig, products: str = "") -> str:
-    """Let an agent compute its updates with the engine of its run.
-
-    ``products`` are the matrix products of the torch engine on record, which are taken again.
+def take_products(config: RunConfig, recorded: str = "") -> str:
+    """Let the torch engine multiply as on record, or as suits this processor.
 
     Returns:
         The matrix products of the torch engine; empty for the compiled update.
     """
     if config.engine == COMPILED:
-        agent.use_fused()
         return ""
-    if products not in (matmul.MKL, matmul.ONEDNN):
+    if recorded not in (matmul.MKL, matmul.ONEDNN):
         return matmul.choose()
-    matmul.use(products)
-    return products
+    matmul.use(recorded)
+    return recorded
 
 
 def shown(config: RunConfig, products: str) -> str:

@@ -14,9 +14,11 @@ import numpy as np
 import torch
 
 from td3core.algorithm import engine
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import make_agent
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig, Tunables
+from td3core.config.networks import Sizes
 from td3core.config.run_config import COMPILED
 from td3core.envs.catalogue import find_known
 from td3core.envs.info import EnvInfo
@@ -39,6 +41,7 @@ _LABELS = {
     "processor": "the processor",
     "threads": "the number of threads",
     "kernels": "the BLAS kernel",
+    "gradients": "the way torch finds gradients",
 }
 
 
@@ -68,16 +71,17 @@ def record(
         # Torch chooses its kernels itself, and splits a product among its threads.
         about |= {
             "products": products,
+            "gradients": "autograd",
             "processor": processor.name(),
             "threads": str(config.torch_threads),
         }
     about |= versions_of(packages)
     batch = _batch(recorded.get(_PROBE_BATCH, ""), batch_size)
     about |= {_PROBE_BATCH: str(batch)}
-    return about | {_PROBE: probe(config, info.obs_dim, info.act_dim, batch, products)}
+    return about | {_PROBE: probe(config, info.sizes, batch, products)}
 
 
-def probe(config: RunConfig, obs_dim: int, act_dim: int, batch: int, products: str = "") -> str:
+def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> str:
     """Return a digest of an update of all networks and of some actions, on seeded numbers.
 
     With the sizes, activations and engine of a run, and the default live settings.
@@ -88,20 +92,21 @@ def probe(config: RunConfig, obs_dim: int, act_dim: int, batch: int, products: s
         actor_hidden=tuple(min(width, _WIDEST) for width in config.actor_hidden),
         critic_hidden=tuple(min(width, _WIDEST) for width in config.critic_hidden),
     )
-    agent = TD3(config, Tunables(batch_size=batch, policy_delay=1), obs_dim, act_dim)
-    engine.take(agent, config, products)
+    engine.take_products(config, products)
+    agent = make_agent(config, Tunables(batch_size=batch, policy_delay=1), sizes)
     source = np.random.default_rng(0)
-    buffer = ReplayBuffer(_ROWS, obs_dim, act_dim)
+    buffer = ReplayBuffer(_ROWS, *sizes)
     buffer.stored = _ROWS
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
+    observations = buffer.layout.columns(buffer.rows[:_ACTIONS]).obs
     normaliser = None
     if config.normalize_observations:
-        normaliser = Normaliser(obs_dim)
-        for obs in buffer.columns(buffer.rows[:_ACTIONS]).obs:
+        normaliser = Normaliser(sizes.obs_dim)
+        for obs in observations:
             normaliser.observe(obs)
-    agent.update_from(buffer, source.integers(0, _ROWS, (1, batch)), normaliser)
+    for draws in Sampler(buffer, source, normaliser).draw(1, agent.tunables):
+        agent.update_from(draws)
     policy, digest = agent.policy(normaliser), hashlib.sha256()
-    observations = buffer.columns(buffer.rows[:_ACTIONS]).obs
     # One at a time, and all environments of a run at once.
     parts = [*agent.state().values(), *map(policy, observations), policy(observations)]
     for part in parts:
@@ -131,8 +136,13 @@ def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dic
     """Return the record of a checkpoint as :func:`record` has it today.
 
     Before it had classes, it named products and torch's instruction set, whatever the engine.
+    Before it named gradients, those of the torch engine were written out.
     """
-    if "class" in recorded or not recorded:
+    if not recorded:
+        return {}
+    if recorded.get("engine") != COMPILED and recorded.get("products") != "numba":
+        recorded = {"gradients": "written out", **recorded}
+    if "class" in recorded:
         return dict(recorded)
     known = {name: value for name, value in recorded.items() if name != "processor"}
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"

@@ -1,23 +1,29 @@
-"""TD3, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
+"""TD3 in plain torch, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
 
-Gradients are written by hand: an update is a fixed sequence of products into preallocated arrays.
-Live settings enter the arithmetic as 0-dim tensors, so that a CUDA graph can follow them.
+This is the reference: a GPU captures it whole, and the compiled update is held to it number by
+number. Live settings enter the arithmetic as 0-dim tensors, so that a captured update follows them.
 """
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from td3core.algorithm.cuda_graphs import Graphs
+from td3core.algorithm.cuda_graphs import CapturedUpdate
+from td3core.algorithm.device_batches import DeviceBatches
+from td3core.algorithm.perceptron import Parameters, Perceptron
 from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
-from td3core.algorithm.workspace import UpdateWorkspace
 from td3core.arrays import Arrays, Floats
-from td3core.buffer.replay_buffer import Batch, ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
+from td3core.config.algorithms import networks
+from td3core.config.networks import ACTOR, CRITIC, Sizes
+from td3core.config.run_config import COMPILED
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.randomness import Purpose, generator, generator_state, restore_generator
@@ -33,28 +39,28 @@ class TD3:
     """
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
-        self._config = config
-        self.device = device = torch.device(config.device)
+        device = torch.device(config.device)
+        groups = networks(config, Sizes(obs_dim, act_dim))
         source = generator(config.seed, Purpose.NETWORK_INIT)
-        names = ("critic1", "critic2") if config.twin_critics else ("critic1",)
-        actor = (obs_dim, *config.actor_hidden, act_dim)
-        critic = (obs_dim + act_dim, *config.critic_hidden, 1)
-        self.actor = TrainState(("actor",), actor, source, device)
-        self.critics = TrainState(names, critic, source, device)
-        # With the networks on a GPU, acting uses a copy of the actor on the CPU.
-        self._acting = self.actor.online
-        if self._acting.flat.is_cuda:
-            self._acting = self._acting.like(self._acting.flat.cpu())
+        self.actor, self.critics = (
+            TrainState(role, groups[role], source, device) for role in (ACTOR, CRITIC)
+        )
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
-        self._workspace = UpdateWorkspace(config, self.actor, self.critics, tunables.batch_size)
+        self._metrics = UpdateMetrics([*self.actor.group.names, *self.critics.group.names], device)
         # Always explicit: an environment may change torch's default data type or device.
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._lr_share = 1.0
         self.updates = 0
-        self._metrics = UpdateMetrics(("actor", *names), device)
-        self._graphs = Graphs(self._improve) if live.is_cuda else None
-        self._fused: FusedUpdate | None = None
+        # With the networks on a GPU, acting uses a copy of the actor on the CPU.
+        self._acting = self.actor.online
+        if live.is_cuda:
+            self._acting = Parameters(self.actor.group, self.actor.online.flat.cpu())
+        self._batches = DeviceBatches(device)
+        changed = [*self.actor.tensors(), *self.critics.tensors(), self._metrics.sums]
+        self._improve = CapturedUpdate(self._update, changed) if live.is_cuda else self._update
+        self.fused = self._compiled_update(config) if config.engine == COMPILED else None
+        """The compiled update, if that is the engine of the run."""
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -72,14 +78,14 @@ class TD3:
         self._set_learning_rates()
 
     def _set_learning_rates(self) -> None:
-        share = self._lr_share
-        self.actor.lr.fill_(share * self.tunables.actor_lr)
-        self.critics.lr.fill_(share * self.tunables.critic_lr)
+        self.actor.lr.fill_(self._lr_share * self.tunables.actor_lr)
+        self.critics.lr.fill_(self._lr_share * self.tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the actor as a NumPy policy; it shares the weights and follows every update."""
-        layers = [(w[0].numpy(), b[0, 0].numpy()) for w, b in self._acting.layers]
-        return Policy(layers, self._config.actor_activation, normaliser)
+        (actor,) = self._acting.networks
+        layers = [(w.detach().numpy(), b.detach().numpy()) for w, b in actor.layers]
+        return Policy(layers, self.actor.group.activation, normaliser)
 
     # The algorithm ------------------------------------------------------------------------------
 
@@ -87,112 +93,62 @@ class TD3:
         """Update the critics, and every ``policy_delay``-th time the actor and all targets."""
         self.updates += 1
         moves_actor = self.updates % self.tunables.policy_delay == 0
-        self._load(batch)
-        if self._graphs is None:
-            self._improve(moves_actor)
-        else:
-            self._graphs.replay(moves_actor, self._tensors)
+        noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
+        self._improve(_as_tensors(batch), torch.from_numpy(noise), moves_actor)
         self._metrics.count(1, int(moves_actor))
         if moves_actor and self._acting is not self.actor.online:
             self._acting.flat.copy_(self.actor.online.flat)
 
-    def update_from(
-        self,
-        buffer: ReplayBuffer,
-        index: NDArray[np.int64],
-        normaliser: Normaliser | None = None,
-        stride: int = 1,
-    ) -> None:
-        """Do an update with the rows of ``buffer`` that each row of ``index`` (count, batch) names.
-
-        In one compiled call where :meth:`use_fused` was called; the result is the same but for
-        rounding. With ``n_step`` above 1, the next step of an episode is ``stride`` rows later.
-        """
-        ring = buffer.rows
-        if self.tunables.n_step > 1:
-            steps, gamma = self.tunables.n_step, self.tunables.gamma
-            ring = buffer.n_step_rows(index.ravel(), steps, gamma, stride)
-            index = np.arange(index.size).reshape(index.shape)
-        if self._fused is None:
-            for rows in index:
-                batch = buffer.columns(ring[rows])
-                if normaliser is not None:
-                    obs, next_obs = normaliser(batch.obs), normaliser(batch.next_obs)
-                    batch = batch._replace(obs=obs, next_obs=next_obs)
-                self.update(batch)
-            return
-        settings = self.tunables, self._lr_share, self.updates
-        moved = self._fused(ring, index, normaliser, *settings)
-        self.updates += len(index)
-        self._metrics.count(len(index), moved)
-
-    def use_fused(self) -> "FusedUpdate":
-        """Let :meth:`update_from` take the compiled update, and return it."""
-        from td3core.algorithm.fused.update import FusedUpdate
-
-        sums = self._metrics.sums.numpy()
-        self._fused = FusedUpdate(self._config, self.actor, self.critics, self._smoothing, sums)
-        return self._fused
-
-    def _improve(self, moves_actor: bool) -> None:
-        self._update_critics(self._target_value())
+    @torch.enable_grad()
+    def _update(self, batch: Batch[Tensor], noise: Tensor, moves_actor: bool) -> None:
+        self._update_critics(batch, self._target_value(batch, noise))
         if moves_actor:
-            self._update_actor()
+            self._update_actor(batch.obs)
             self.actor.average_target(self._tau)
             self.critics.average_target(self._tau)
 
-    def _target_value(self) -> Tensor:
+    @torch.no_grad()
+    def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
         """Return y = r + γ (1 - terminated) min(Q1', Q2')(s', ã), shape (batch, 1).
 
         ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
         """
-        w = self._workspace
-        noise = w.next_action.mul_(self._sigma).clamp_(-self._clip, self._clip)
-        noise.add_(torch.tanh_(w.actor_target.forward(w.next_obs)[0])).clamp_(-1.0, 1.0)
-        smallest = torch.amin(w.critic_targets.forward(w.next_pair), dim=0)
-        return smallest.mul_(1.0 - w.terminated).mul_(self._gamma).add_(w.reward)
+        smoothing = (self._sigma * noise).clamp(-self._clip, self._clip)
+        next_action = (_act(self.actor.target, batch.next_obs) + smoothing).clamp(-1.0, 1.0)
+        q = [_value(critic, batch.next_obs, next_action) for critic in self.critics.target.networks]
+        return batch.reward + self._gamma * (1.0 - batch.terminated) * torch.stack(q).amin(0)
 
-    def _update_critics(self, y: Tensor) -> None:
-        """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
-        w = self._workspace
-        q = w.critics.forward(w.pair)
-        error = q - y
-        w.critics.backward(error * (2.0 / len(y)), self.critics.gradient)
-        self.critics.step()
-        self._metrics.add_critics(q, y, error)
+    def _update_critics(self, batch: Batch[Tensor], y: Tensor) -> None:
+        """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y)."""
+        q = [_value(critic, batch.obs, batch.action) for critic in self.critics.online.networks]
+        losses = [F.mse_loss(each, y) for each in q]
+        self.critics.descend(torch.stack(losses).sum())
+        self._metrics.add_critics(q, y, losses)
 
-    def _update_actor(self) -> None:
-        """Step the actor on L = -mean Q1(s, π(s)) through ∂L/∂a; the critics get no gradient."""
-        w = self._workspace
-        w.own_obs.copy_(w.obs)
-        action = torch.tanh(w.actor.forward(w.own_obs)[0], out=w.own_action)
-        q1 = w.q1.forward(w.own_pair)
-        grad_output = w.q1.input_gradient(
-            torch.full_like(q1, -1.0 / len(action)), columns=w.actions
-        )
-        w.actor.backward(grad_output * (1.0 - action.square()), self.actor.gradient)
-        self.actor.step()
-        self._metrics.add_actor(q1)
+    def _update_actor(self, obs: Tensor) -> None:
+        """Step the actor on L = -mean Q1(s, π(s)); the critics get no gradient."""
+        loss = -_value(self.critics.online.networks[0], obs, _act(self.actor.online, obs)).mean()
+        self.actor.descend(loss)
+        self._metrics.add_actor(loss)
 
-    def _load(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
-        if len(batch.reward) != self._workspace.size:
-            self._workspace = UpdateWorkspace(
-                self._config, self.actor, self.critics, len(batch.reward)
-            )
-            self._graphs = Graphs(self._improve) if self._graphs else None
-        noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
-        self._workspace.load(batch, noise)
+    # Other engines, metrics and state -----------------------------------------------------------
 
-    def _tensors(self) -> list[Tensor]:
-        """Return all tensors that an update changes."""
-        return [
-            *self.actor.tensors(),
-            *self.critics.tensors(),
-            self._metrics.sums,
-            self._workspace.rows,
-        ]
+    def update_from(self, draws: Draws) -> None:
+        """Do the updates of ``draws``; the compiled update does all of them in one call."""
+        if self.fused is None:
+            for batch in self._batches(draws):
+                self.update(batch)
+            return
+        moved = self.fused(draws, self.tunables, self._lr_share, self.updates)
+        self.updates += len(draws)
+        self._metrics.count(len(draws), moved)
 
-    # Metrics and state --------------------------------------------------------------------------
+    def _compiled_update(self, config: RunConfig) -> "FusedUpdate":
+        # Numba takes half a second to load.
+        from td3core.algorithm.fused.update import FusedUpdate
+
+        sums = self._metrics.sums.numpy()
+        return FusedUpdate(config, self.actor, self.critics, self._smoothing, sums)
 
     def take_metrics(self) -> dict[str, float]:
         """Return means over the updates since the last call by name; none without an update."""
@@ -219,3 +175,19 @@ class TD3:
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
         self._metrics.load_state(arrays)
         self.updates = updates
+
+
+def _as_tensors(batch: Batch[Floats] | Batch[Tensor]) -> Batch[Tensor]:
+    # Not torch.as_tensor: an environment may change torch's default device.
+    parts = (part if isinstance(part, Tensor) else torch.from_numpy(part) for part in batch)
+    return Batch(*parts)
+
+
+def _act(actor: Parameters, obs: Tensor) -> Tensor:
+    """Return π(s), shape (batch, act_dim)."""
+    return torch.tanh(actor.networks[0](obs))
+
+
+def _value(critic: Perceptron, obs: Tensor, action: Tensor) -> Tensor:
+    """Return Q(s, a), shape (batch, 1)."""
+    return critic(torch.cat((obs, action), 1))

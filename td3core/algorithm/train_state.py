@@ -1,7 +1,6 @@
-"""A network and all that training it needs, each part one flat vector."""
+"""A group of networks and all that training it needs, each part one vector."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,35 +11,33 @@ from torch.optim.adam import adam
 
 from td3core.algorithm import memory
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
-from td3core.algorithm.mlp import MLPParameters
+from td3core.algorithm.perceptron import Parameters
 from td3core.arrays import Arrays, Floats
+from td3core.config.networks import TARGET, Group, optimizer_of
 
 
 class TrainState:
-    """Online weights, target weights, gradient, and the moments of Adam.
-
-    ``names`` are those of the members in a checkpoint: ``actor``, or ``critic1`` and ``critic2``.
-    """
+    """Of one group of networks: weights, targets, gradient, and the moments of Adam."""
 
     def __init__(
-        self,
-        names: Sequence[str],
-        widths: Sequence[int],
-        source: np.random.Generator,
-        device: torch.device,
+        self, role: str, group: Group, source: np.random.Generator, device: torch.device
     ) -> None:
-        self.names = tuple(names)
-        length = len(names) * sum((n + 1) * m for n, m in pairwise(widths))
-        self.online, self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
-            MLPParameters(len(names), widths, flat) for flat in memory.vectors(5, length, device)
+        """``role``: the group's key among the networks of an algorithm."""
+        self.group, self._optimizer = group, optimizer_of(role)
+        vectors = memory.vectors(5, len(group.names) * group.parameters, device)
+        self.online = Parameters(group, vectors[0], learning=True)
+        self.target, self.gradient, self._exp_avg, self._exp_avg_sq = (
+            Parameters(group, vector) for vector in vectors[1:]
         )
         self.online.draw(source)
         self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
         self._step = torch.zeros((), dtype=torch.float32, device=device)
 
-    def step(self) -> None:
-        """Descend along the gradient (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+    def descend(self, loss: Tensor) -> None:
+        """Step along the gradient of a loss (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+        gradients = torch.autograd.grad(loss, self.online.tensors)
+        torch.cat([each.flatten() for each in gradients], out=self.gradient.flat)
         adam(
             [self.online.flat],
             [self.gradient.flat],
@@ -90,14 +87,13 @@ class TrainState:
             part.copy_(torch.from_numpy(arrays[name]).view_as(part))
 
     def _networks(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.online.named(*self.names)
-        yield from self.target.named(*(f"{name}_target" for name in self.names))
+        yield from self.online.named()
+        yield from self.target.named(TARGET)
 
     def _all(self) -> Iterator[tuple[str, Tensor]]:
         yield from self._networks()
-        optimizer = f"{self.names[0].rstrip('1')}_adam"
-        yield f"{optimizer}.step", self._step
-        for moment in ("exp_avg", "exp_avg_sq"):
-            weights: MLPParameters = getattr(self, f"_{moment}")
-            for name, part in weights.named(*self.names):
-                yield f"{optimizer}.{name}.{moment}", part
+        yield f"{self._optimizer}.step", self._step
+        moments = {"exp_avg": self._exp_avg, "exp_avg_sq": self._exp_avg_sq}
+        for moment, weights in moments.items():
+            for name, part in weights.named():
+                yield f"{self._optimizer}.{name}.{moment}", part

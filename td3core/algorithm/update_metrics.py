@@ -1,6 +1,6 @@
 """Means of what is measured in the updates (see :mod:`td3core.protocol.metrics`)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,17 +40,19 @@ class UpdateMetrics:
         self._updates += updates
         self._actor_updates += actor_updates
 
-    def add_critics(self, q: Tensor, y: Tensor, error: Tensor) -> None:
-        """Add values (critics, batch, 1), target (batch, 1) and errors Q - y of one update."""
-        for mean, total in zip(q.mean(dim=(1, 2)), self._q, strict=False):
-            total += mean
+    @torch.no_grad()
+    def add_critics(self, q: Sequence[Tensor], y: Tensor, losses: Sequence[Tensor]) -> None:
+        """Add values (batch, 1) and loss of each critic, and target (batch, 1) of one update."""
+        for total, each in zip(self._q, q, strict=False):
+            total += each.mean()
         self._target += y.mean()
-        for mean, total in zip(error.square_().mean(dim=(1, 2)), self._loss, strict=False):
-            total += mean
+        for total, loss in zip(self._loss, losses, strict=False):
+            total += loss
 
-    def add_actor(self, q1: Tensor) -> None:
-        """Add Q1 (1, batch, 1) of the actor's own actions; the loss is minus its mean."""
-        self._actor_loss -= q1.mean()
+    @torch.no_grad()
+    def add_actor(self, loss: Tensor) -> None:
+        """Add the loss of the actor's step."""
+        self._actor_loss += loss
 
     def take(self) -> dict[str, float]:
         """Return the means since the last call by name, and start anew.

@@ -145,9 +145,13 @@ def curve_smoothing(metric: Metric) -> int:
 
 
 def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Message]]:
-    """Return what all runs can be compared by, and why it is not what was asked for."""
+    """Return what all runs can be compared by, and why it is not what was asked for.
+
+    A run that trains may be evaluated later.
+    """
     without = [run for run in runs if not len(run.evaluations)]
-    if metric == "return" or not without:
+    later = [run for run in without if run.live and run.config.eval_interval]
+    if metric == "return" or (without == later and len(later) < len(runs)):
         return metric, []
     if len(without) == 1:
         template = "{run} has no evaluations; episode returns are compared instead."

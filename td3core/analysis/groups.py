@@ -33,6 +33,13 @@ class Group:
         """The environment of its runs."""
         return self.runs[0].config.env
 
+    def member_name(self, run: RunResults) -> str:
+        """Return what tells a run of the group from the others: its own name, else its seed."""
+        seeds = {each.config.seed for each in self.runs}
+        if run.name or len(seeds) < len(self.runs):
+            return run.title
+        return f"seed {run.config.seed}"
+
     def values(self, setting: str) -> str:
         """Return the value of a setting as text; several values are listed."""
         found = dict.fromkeys(value_text(settings_of(run)[setting]) for run in self.runs)

@@ -1,7 +1,7 @@
 """What one run measured: its evaluations and episodes, along any x axis."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,14 +10,19 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
+from td3core.protocol.events import Evaluated, Progress, Started
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import name_of
-from td3core.runs.tables import read_numbers, rising
+from td3core.runs.reader import RunReader
 
 Metric = Literal["eval", "return"]
 """Mean return of an evaluation, or return of a training episode."""
 XAxis = Literal["steps", "episodes", "time"]
+
+Row = tuple[float, float, float]
+"""Environment steps, a return, seconds since the start."""
 
 SMOOTHED_EPISODES = 20
 """Episode returns are compared by their mean over this many episodes: one says little."""
@@ -46,21 +51,27 @@ class RunResults:
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
     """The same of training episodes, shape (m, 3)."""
+    live: bool = False
+    """True if it was training when it was read."""
+    clock: Doubles
+    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2)."""
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
         return self.evaluations if metric == "eval" else self.episodes
 
-    def along(self, env_steps: Doubles, time_s: Doubles, x: XAxis) -> Doubles:
-        """Return where on an x axis something measured at these steps and seconds lies.
+    def along(self, env_steps: Doubles, x: XAxis) -> Doubles:
+        """Return where on an x axis something measured at rising steps lies, shape (n,).
 
-        On the axis of episodes that is how many had ended by then.
+        On the axis of episodes that is how many had ended by then, on that of time the seconds
+        since the start; NaN for a run of an early version, which has no times.
         """
         if x == "steps":
             return env_steps
         if x == "time":
-            # A clock that was set back must not turn a curve around.
-            return np.fmax.accumulate(time_s) if len(time_s) else time_s
+            if not len(self.clock):
+                return np.full(len(env_steps), math.nan)
+            return np.interp(env_steps, *self.clock.T)
         return np.searchsorted(self.episodes[:, 0], env_steps, side="right").astype(np.float64)
 
     def curve(self, metric: Metric, x: XAxis, smoothing: int = 1) -> tuple[Doubles, Doubles]:
@@ -72,8 +83,7 @@ class RunResults:
             smoothing: how many values a mean is taken of; 1 leaves them as they are.
         """
         rows = self.rows(metric)
-        at = self.along(rows[:, 0], rows[:, 2], x)
-        # Runs of early versions have no times.
+        at = self.along(rows[:, 0], x)
         known = np.isfinite(at)
         return at[known], trailing_mean(rows[:, 1], smoothing)[known]
 
@@ -125,14 +135,22 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
     Raises:
         RequestError: it is no run, or its description is damaged.
     """
-    run = RunDirectory.open(path)
-
-    def table(name: str, value: str) -> Doubles:
-        rows = rising(
-            read_numbers(run.path / f"{name}.csv", ("env_steps", value, "time_s"), stopped)
-        )
-        return rows[np.isfinite(rows[:, 1])]
-
+    reader = RunReader(path, tables=("evaluations", "episodes"))
+    evaluations: list[Row] = []
+    episodes: list[Row] = []
+    clock: list[tuple[float, float]] = []
+    for event in reader.drain(stopped):
+        match event:
+            case Started():
+                # What comes later did not happen, if the run was resumed meanwhile.
+                evaluations = [row for row in evaluations if row[0] <= event.env_steps]
+                episodes = [row for row in episodes if row[0] <= event.env_steps]
+            case Evaluated():
+                evaluations.append((event.env_steps, event.mean, event.wall_s))
+            case Progress():
+                clock.append((event.env_steps, event.wall_s))
+                episodes += [(e.env_steps, e.episode_return, e.wall_s) for e in event.ended]
+    run = reader.directory
     return RunResults(
         path=run.path,
         config=run.config,
@@ -142,9 +160,25 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         created=run.created,
         group=run.group,
         history=_history(run),
-        evaluations=table("evaluations", "mean"),
-        episodes=table("episodes", "return"),
+        evaluations=_table(evaluations),
+        episodes=_table(episodes),
+        live=reader.state is RunStatus.RUNNING,
+        clock=_clock([*clock, *(row[::2] for row in (*evaluations, *episodes))]),
     )
+
+
+def _clock(times: Sequence[Sequence[float]]) -> Doubles:
+    known = np.array(times, dtype=np.float64).reshape(-1, 2)
+    known = known[np.isfinite(known[:, 1])]
+    known = known[np.argsort(known[:, 0], kind="stable")]
+    # A clock that was set back must not turn a curve around.
+    known[:, 1] = np.fmax.accumulate(known[:, 1]) if len(known) else known[:, 1]
+    return known
+
+
+def _table(rows: Sequence[Row]) -> Doubles:
+    found = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return found[np.isfinite(found[:, 1])]
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:

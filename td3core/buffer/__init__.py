@@ -1,4 +1,4 @@
-"""The replay buffer, in memory and on disk. No torch.
+"""The replay buffer, in memory and on disk, and the batches that updates get from it.
 
-Start with ``replay_buffer.py``.
+Start with ``replay_buffer.py``, then ``sampler.py``.
 """

@@ -1,38 +1,22 @@
 """The replay buffer: float32, one packed row per transition."""
 
-from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
+from td3core.buffer.rows import Batch, RowLayout
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_memory
-
-A = TypeVar("A")
-"""Rows of numbers: an array, or a tensor on the device that learns from them."""
 
 SLACK = 20_000
 """Transitions the replay buffer holds beyond its capacity, and so the most that may be added
 between two checkpoints; the last one is renewed in time. They take 4 MB for BipedalWalker."""
 
 
-class Batch(NamedTuple, Generic[A]):
-    """Transitions side by side; ``terminated`` is 1 where the next state has no value."""
-
-    obs: A  # (batch, obs_dim)
-    action: A  # (batch, act_dim)
-    reward: A  # (batch, 1)
-    next_obs: A  # (batch, obs_dim)
-    terminated: A  # (batch, 1)
-
-
 class ReplayBuffer:
     """A ring of transitions; the oldest are overwritten first.
 
-    A row holds obs, action, reward, next_obs, terminated. One row is one gather: a sampled
-    transition touches one stretch of memory, not five. Memory is only taken as rows are filled.
+    Each is a row as ``layout`` says. Memory is only taken as rows are filled.
 
     An episode that is truncated ends with -0.0 as ``terminated``: the value of the next state
     counts, as with 0.0, but the row that follows belongs to another episode.
@@ -47,15 +31,9 @@ class ReplayBuffer:
         """Transitions added so far, those overwritten since included."""
         self.unmarked = 0
         """So many of the first transitions come from a version that did not mark truncated ones."""
-        self._obs_dim, self._act_dim = obs_dim, act_dim
-        width = self.bytes_per_row(obs_dim, act_dim) // 4
+        self.layout = RowLayout.of(obs_dim, act_dim)
         # Zeros cost nothing: the system hands out pages as they are touched.
-        self.rows = np.zeros((capacity + slack, width), dtype=np.float32)
-
-    @staticmethod
-    def bytes_per_row(obs_dim: int, act_dim: int) -> int:
-        """Bytes that one transition takes."""
-        return 4 * (2 * obs_dim + act_dim + 2)
+        self.rows = np.zeros((capacity + slack, self.layout.end), dtype=np.float32)
 
     @property
     def size(self) -> int:
@@ -77,15 +55,11 @@ class ReplayBuffer:
         truncated: bool = False,
     ) -> None:
         """Store one transition. A truncated episode is not a terminated one."""
-        row, n, a = self.rows[self.stored % len(self.rows)], self._obs_dim, self._act_dim
-        row[:n], row[n : n + a], row[n + a] = obs, action, reward
-        row[n + a + 1 : -1] = next_obs
-        row[-1] = -0.0 if truncated and not terminated else terminated
+        row, at = self.rows[self.stored % len(self.rows)], self.layout
+        row[: at.action], row[at.action : at.reward], row[at.reward] = obs, action, reward
+        row[at.next_obs : at.terminated] = next_obs
+        row[at.terminated] = -0.0 if truncated and not terminated else terminated
         self.stored += 1
-
-    def sample(self, source: np.random.Generator, count: int) -> Batch[Floats]:
-        """Draw ``count`` stored transitions uniformly, with replacement."""
-        return self.columns(self.rows[self.draw(source, count)])
 
     def draw(self, source: np.random.Generator, count: int | tuple[int, int]) -> NDArray[np.int64]:
         """Draw the rows of ``count`` stored transitions uniformly, with replacement.
@@ -103,37 +77,6 @@ class ReplayBuffer:
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
 
-    def n_step_rows(
-        self, index: NDArray[np.int64], steps: int, gamma: float, stride: int = 1
-    ) -> Floats:
-        """Return rows (count, width) whose rewards and next states are ``steps`` steps long.
-
-        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, the state after the last of
-        these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
-        γ (1 - ``terminated``) is the discount of that state's value.
-
-        Fewer steps where the episode ends or the newest transition is reached. The next row of an
-        environment is ``stride`` rows later. It must start where this one ends, too: an episode may
-        have been given up, and ``unmarked`` rows show in no other way that one was truncated.
-        """
-        n, a = self._obs_dim, self._act_dim
-        rows = self.rows[index]
-        left = ((self.stored - 1) % len(self.rows) - index) % len(self.rows)
-        discount = np.ones(len(index), np.float32)
-        alive = _goes_on(rows)
-        for step in range(1, steps):
-            alive &= left >= step * stride
-            following = self.rows[(index + step * stride) % len(self.rows)]
-            alive &= (following[:, :n] == rows[:, n + a + 1 : -1]).all(axis=1)
-            if not alive.any():
-                break
-            discount[alive] *= np.float32(gamma)
-            rows[alive, n + a] += discount[alive] * following[alive, n + a]
-            rows[alive, n + a + 1 :] = following[alive, n + a + 1 :]
-            alive &= _goes_on(rows)
-        rows[:, -1] = 1.0 - (1.0 - rows[:, -1]) * discount
-        return rows
-
     def transitions(self, numbers: NDArray[np.int64]) -> Batch[Floats]:
         """Return transitions by number, 0 for the first ever stored.
 
@@ -143,22 +86,7 @@ class ReplayBuffer:
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:
             raise IndexError("these transitions are not in the replay buffer")
-        return self.columns(self.rows[numbers % len(self.rows)])
-
-    def columns(self, rows: A) -> Batch[A]:
-        """Name the parts of rows (batch, width), without copying."""
-        n, a = self._obs_dim, self._act_dim
-        ends = (0, n, n + a, n + a + 1, 2 * n + a + 1, 2 * n + a + 2)
-        # Arrays and tensors are sliced alike, which no type expresses.
-        cut: Any = rows
-        return Batch(*(cut[..., begin:end] for begin, end in pairwise(ends)))
-
-
-def _goes_on(rows: Floats) -> NDArray[np.bool_]:
-    """Return which transitions (n, width) neither terminated nor truncated their episode."""
-    ends: Floats = rows[:, -1]
-    going: NDArray[np.bool_] = (ends == 0.0) & ~np.signbit(ends)
-    return going
+        return self.layout.columns(self.rows[numbers % len(self.rows)])
 
 
 def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> ReplayBuffer:
@@ -167,7 +95,7 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
     Raises:
         RequestError: this machine cannot hold it; the sentence says how much would fit.
     """
-    row = ReplayBuffer.bytes_per_row(obs_dim, act_dim)
+    row = RowLayout.of(obs_dim, act_dim).bytes
     wanted, room = row * capacity, usable_memory()
     if wanted > room:
         raise RequestError(

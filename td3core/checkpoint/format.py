@@ -21,6 +21,7 @@ from td3core.checkpoint.header import Checkpoint, Counters, Header
 from td3core.checkpoint.shapes import network_shapes, statistics_shapes
 from td3core.config import make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
+from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.evaluation.result import EvaluationResult
@@ -243,9 +244,10 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
 def _networks(header: Header, names: Collection[str]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the networks that must be there; an exported actor may be alone."""
     wanted = network_shapes(header)
-    if header.complete or any(name.startswith("critic") for name in names):
-        return wanted
-    return {name: shape for name, shape in wanted.items() if name.startswith("actor")}
+    group = header.networks[ACTOR]
+    actor = {key: shape for name in group.names for key, shape in group.shapes(name).items()}
+    others = wanted.keys() - actor.keys()
+    return actor if not header.complete and others.isdisjoint(names) else wanted
 
 
 def _check_values(path: Path, header: Header, tensors: Arrays) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
+from td3core.config.algorithms import networks
+from td3core.config.networks import ACTOR, CRITIC, Group
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.critic import Critic
@@ -48,6 +50,11 @@ class Header:
     numerics: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: torch, processor, threads, matrix product."""
 
+    @property
+    def networks(self) -> dict[str, Group]:
+        """The networks that its configuration calls for."""
+        return networks(self.config, self.env.sizes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
@@ -58,13 +65,11 @@ class Checkpoint:
 
     def policy(self) -> Policy:
         """Return the saved actor."""
-        activation = self.header.config.actor_activation
-        return Policy.from_tensors(self.tensors, activation, self._normaliser())
+        return Policy.from_tensors(self.tensors, self.header.networks[ACTOR], self._normaliser())
 
     def critic(self) -> Critic | None:
         """Return the saved critics; None if only the actor was exported."""
-        activation = self.header.config.critic_activation
-        return Critic.from_tensors(self.tensors, activation, self._normaliser())
+        return Critic.from_tensors(self.tensors, self.header.networks[CRITIC], self._normaliser())
 
     def _normaliser(self) -> Normaliser | None:
         if not self.header.config.normalize_observations:

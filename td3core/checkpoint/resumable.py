@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint
+from td3core.config.networks import optimizer_of
 from td3core.errors import RequestError
 
 _MOST_SHOWN = 9
@@ -87,14 +88,13 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     for slot in range(config.num_envs):
         suffix = f".{slot}" if slot else ""
         kinds |= {f"generator.{n}{suffix}": ((6,), "uint64") for n in ("warm_up", "exploration")}
-    kinds |= {f"{name}_adam.step": ((1,), "float32") for name in ("actor", "critic")}
-    critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
-    for network in ("actor", *critics):
-        optimizer = "actor_adam" if network == "actor" else "critic_adam"
-        for name, array in saved.tensors.items():
-            if name.split(".")[0] == network:
+    for role, group in saved.header.networks.items():
+        optimizer = optimizer_of(role)
+        kinds[f"{optimizer}.step"] = ((1,), "float32")
+        for network in group.names:
+            for name, shape in group.shapes(network).items():
                 for moment in ("exp_avg", "exp_avg_sq"):
-                    kinds[f"{optimizer}.{name}.{moment}"] = (array.shape, "float32")
+                    kinds[f"{optimizer}.{name}.{moment}"] = (shape, "float32")
     if "replay.sums" in saved.tensors:
         kinds["replay.sums"] = ((saved.tensors["replay.sums"].size,), "uint32")
     return kinds

@@ -179,23 +179,16 @@ def resume(
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     """Return how a run ended that has taken all its steps; ``total`` is their new number."""
-    from td3core.protocol.events import Ended
-    from td3core.remote.follow import RunFollower
     from td3core.runs.listing import summarise
     from td3core.runs.metadata import RunStatus
+    from td3core.runs.reader import ending_of
 
     summary, steps = summarise(run), run.config.steps if total is None else total
     # Several environments together may go beyond the last step.
     reached = steps <= summary.env_steps < steps + run.config.num_envs
     if summary.state is not RunStatus.FINISHED or not reached:
         return None
-    follower = RunFollower(run.path)
-    while True:
-        for event in follower.poll():
-            if isinstance(event, Ended):
-                return event
-        if not follower.behind:
-            return None
+    return ending_of(run.path)
 
 
 def branch(

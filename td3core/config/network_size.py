@@ -1,7 +1,7 @@
 """How much memory the networks of some settings take."""
 
-from itertools import pairwise
-
+from td3core.config.algorithms import networks
+from td3core.config.networks import Sizes
 from td3core.config.run_config import RunConfig
 from td3core.config.tunables import Tunables
 
@@ -12,15 +12,11 @@ _ACTIVATIONS = 2
 """Per unit and sample of a batch: its output and the gradient of it."""
 
 
-def network_bytes(config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> int:
+def network_bytes(config: RunConfig, tunables: Tunables, sizes: Sizes) -> int:
     """Return the least number of bytes that training the networks takes."""
-    critics = 2 if config.twin_critics else 1
     total = 0
-    for members, widths in (
-        (1, (obs_dim, *config.actor_hidden, act_dim)),
-        (critics, (obs_dim + act_dim, *config.critic_hidden, 1)),
-    ):
-        parameters = sum(m * n + m for n, m in pairwise(widths))
-        activations = tunables.batch_size * sum(widths[1:])
-        total += members * _BYTES * (_VECTORS * parameters + _ACTIVATIONS * activations)
+    for group in networks(config, sizes).values():
+        activations = tunables.batch_size * sum(group.widths[1:])
+        each = _VECTORS * group.parameters + _ACTIVATIONS * activations
+        total += len(group.names) * _BYTES * each
     return total

@@ -25,6 +25,7 @@ from td3core.config import (
     specs,
     to_dict,
 )
+from td3core.config.algorithms import fixed_by
 from td3core.errors import Message, RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import parse_toml, read_text
@@ -208,4 +209,6 @@ def compose(
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
         base |= preset.values
+    # A preset need not know that an algorithm leaves it no choice.
+    base |= fixed_by({**base, **values})
     return make_settings({**base, **values, "env": env_id})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from td3core.config.algorithms import ALGORITHMS, TD3
 from td3core.config.env_choice import EnvChoice
 from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
@@ -121,6 +122,13 @@ class RunConfig:
         low=1,
         high=1e8,
         help="Capacity of the replay buffer; the oldest transitions are overwritten first.",
+    )
+    algorithm: str = setting(
+        TD3,
+        label="Update rule",
+        choices=tuple(ALGORITHMS),
+        help="What trains the networks. ddpg is td3 without its three tricks, which can then not be"
+        " switched on: twin_critics stays off, policy_delay 1 and policy_noise 0.",
     )
     actor_hidden: tuple[int, ...] = setting(
         (256, 256),

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from td3core.config.algorithms import entry_of, fixed_by
 from td3core.config.run_config import COMPILED, RunConfig
 from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
 from td3core.config.tunables import Tunables
+from td3core.config.value_text import format_value
 from td3core.errors import Message, RequestError, unknown_name
 
 Settings = RunConfig | Tunables
@@ -49,6 +51,8 @@ def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
 def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     """Check ``values`` and sort them into a configuration and tunables.
 
+    Those that are missing take the value that their algorithm fixes, or their default.
+
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
     """
@@ -58,6 +62,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
             raise unknown_name("setting", name, list(known))
     if "env" not in values:
         raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
+    values = {**fixed_by(values), **values}
     config = RunConfig(**{k: v for k, v in values.items() if k not in live})
     return config, Tunables(**{k: v for k, v in values.items() if k in live})
 
@@ -76,6 +81,13 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
             "batch_size {batch_size} is larger than buffer_size {buffer_size}.",
             batch_size=tunables.batch_size,
             buffer_size=config.buffer_size,
+        )
+    for name, value in entry_of(config).differing(config, tunables):
+        raise RequestError(
+            "{name} must be {value} with algorithm {algorithm}.",
+            name=name,
+            value=format_value(value),
+            algorithm=config.algorithm,
         )
     if config.env_processes > config.num_envs:
         raise RequestError(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.env_choice import EnvChoice
+from td3core.config.networks import Sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,11 @@ class EnvInfo:
     """Its arguments (see :class:`~td3core.config.env_choice.EnvChoice`)."""
     consent: Consent = field(default=NO_CONSENT, compare=False, repr=False)
     """The code it may run in this process and those started from it; never part of a file."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the networks depend on."""
+        return Sizes(self.obs_dim, self.act_dim)
 
     @property
     def choice(self) -> EnvChoice:

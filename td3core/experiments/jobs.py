@@ -1,6 +1,7 @@
 """What a process or thread is to train, as values that can be sent to it."""
 
 import importlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from td3core.config.consent import NO_CONSENT, Consent
 from td3core.protocol.codec import KINDS
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
+from td3core.runs import lock
 from td3core.runs.journal import Change
+from td3core.runs.reader import ending_of
 from td3core.system.json_lines import Codec
 from td3core.system.numerics import AUTO
 
@@ -44,6 +47,9 @@ class ResumedRun:
     consent: Consent = NO_CONSENT
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
+    patience_s: float = 0.0
+    """How long another process may take to save the run and to let go of it. What has finished by
+    then is reported as it ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,17 @@ class Branch:
 
 Job = NewRun | ResumedRun | Branch
 
-CODEC = Codec(*KINDS, *get_args(Job))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preload:
+    """Load what training needs, and wait for a job of this class."""
+
+    numerics: str = AUTO
+
+
+_LOOK_S = 0.1
+
+CODEC = Codec(*KINDS, *get_args(Job), Preload)
 """What a process that trains a run and the one that started it send each other."""
 
 
@@ -88,8 +104,21 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 rehearse=job.rehearse,
             )
         case ResumedRun():
+            if (finished := _finished_meanwhile(job, control)) is not None:
+                report(finished)
+                return finished
             return launch.resume(job.run, control, report, steps=job.steps, consent=job.consent)
         case Branch():
             return launch.branch(
                 job.checkpoint, job.values, control, report, job.runs_dir, consent=job.consent
             )
+
+
+def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:
+    """Wait until no other process has the run; return how it ended if no step is missing."""
+    end = time.monotonic() + job.patience_s
+    while lock.holder(job.run) is not None and time.monotonic() < end and not control.stopping:
+        time.sleep(_LOOK_S)
+    if job.patience_s and (ending := ending_of(job.run)) is not None:
+        return ending if ending.stopped == "finished" else None
+    return None

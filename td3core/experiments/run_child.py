@@ -3,7 +3,7 @@
 import os
 import signal
 
-from td3core.experiments.jobs import CODEC, load_training, perform
+from td3core.experiments.jobs import CODEC, Preload, load_training, perform
 from td3core.protocol.control import Control
 from td3core.protocol.steering import Ask, Tune, Verb, steer
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
@@ -15,6 +15,9 @@ def main() -> None:
     ignore_terminal()
     try:
         job = link.receive()
+        if isinstance(job, Preload):
+            load_training()
+            job = link.receive()
     except EOFError:
         return
     control = Control()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from td3core.config import Tunables
 from td3core.errors import Message, quoted
-from td3core.experiments.jobs import CODEC, Job
+from td3core.experiments.jobs import CODEC, Job, Preload
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.protocol.steering import Ask, Tune, Verb
 from td3core.system.message_process import MessageProcess
@@ -36,7 +36,7 @@ class RunProcess:
 
     def __init__(
         self,
-        job: Job,
+        job: Job | Preload,
         report: Callable[[Event], None],
         on_log: Callable[[str], None] = _ignore,
     ) -> None:
@@ -46,6 +46,8 @@ class RunProcess:
         self._over = False
         self._revision = 0
         self.stopping = False
+        self.lost: int | None = None
+        """The exit code of a process that ended without the last event of its run."""
         self._process = MessageProcess(
             _CHILD,
             CODEC,
@@ -61,6 +63,10 @@ class RunProcess:
     def pid(self) -> int:
         """The system's number of the process."""
         return self._process.pid
+
+    def begin(self, job: Job) -> None:
+        """Train this run, in a process that was started to :class:`Preload`."""
+        self._process.send(job)
 
     def tune(self, tunables: Tunables) -> int:
         """Request new live settings; return the revision that the run will acknowledge."""
@@ -121,6 +127,7 @@ class RunProcess:
 
     def _on_end(self, code: int) -> None:
         if not self._over:
+            self.lost = code
             self._report(Failed(message=_cause(code, self._lines), details="\n".join(self._lines)))
 
 

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from td3core.arrays import Floats
+from td3core.config.networks import Group
 from td3core.inference.normaliser import Normaliser
 
 Layers = Sequence[tuple[Floats, Floats]]
 """Weight (out, in) and bias (out,) of each layer, from input to output."""
-
-NAMES = ("critic1", "critic2")
-"""First parts of the names of the critics' tensors in a checkpoint."""
 
 
 class Critic:
@@ -63,16 +61,11 @@ class Critic:
 
     @classmethod
     def from_tensors(
-        cls, tensors: Mapping[str, Floats], activation: str, normaliser: Normaliser | None = None
+        cls, tensors: Mapping[str, Floats], critics: Group, normaliser: Normaliser | None = None
     ) -> "Critic | None":
         """Build from a checkpoint's tensors; None if they hold no critic."""
-        critics = [
-            found for found in (_layers(tensors, name) for name in NAMES) if found is not None
-        ]
-        return cls(critics, activation, normaliser) if critics else None
-
-
-def _layers(tensors: Mapping[str, Floats], name: str) -> Layers | None:
-    count = sum(1 for key in tensors if key.startswith(f"{name}.") and key.endswith(".weight"))
-    found = [(tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]) for i in range(count)]
-    return found or None
+        names = [critics.layers(name) for name in critics.names]
+        if names[0][0][0] not in tensors:
+            return None
+        layers = [[(tensors[weight], tensors[bias]) for weight, bias in each] for each in names]
+        return cls(layers, critics.activation, normaliser)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from td3core.arrays import Floats
+from td3core.config.networks import Group
 from td3core.inference.normaliser import Normaliser
 
 _ZERO: Floats = np.zeros((), np.float32)
@@ -52,13 +53,13 @@ class Policy:
     def from_tensors(
         cls,
         tensors: Mapping[str, Floats],
-        activation: str,
+        actor: Group,
         normaliser: Normaliser | None = None,
     ) -> "Policy":
-        """Build from a checkpoint's ``actor.<layer>.weight`` and ``actor.<layer>.bias``."""
-        count = sum(1 for name in tensors if name.startswith("actor.") and name.endswith(".weight"))
-        layers = [(tensors[f"actor.{i}.weight"], tensors[f"actor.{i}.bias"]) for i in range(count)]
-        return cls(layers, activation, normaliser)
+        """Build from a checkpoint's tensors."""
+        (name,) = actor.names
+        layers = [(tensors[weight], tensors[bias]) for weight, bias in actor.layers(name)]
+        return cls(layers, actor.activation, normaliser)
 
 
 def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:

@@ -4,6 +4,7 @@ They hold only numbers, text, tuples, paths and read-only NumPy arrays, so a win
 without importing torch.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -63,7 +64,10 @@ class EpisodeEnded:
     shaped_return: float
     """The sum of the rewards the agent learns from (see ``reward_scale``, ``reward_floor``)."""
     length: int
+    """In steps; 0 if that is not on record."""
     terminated: bool
+    wall_s: float = math.nan
+    """Wall time of the run when it ended, as in :class:`Progress`; NaN if not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from td3core.protocol import events
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
 from td3core.remote.inbox import Inbox, Request
-from td3core.remote.status import Answer, Notice, Status
 from td3core.runs.directory import step_checkpoint
+from td3core.runs.status import Answer, Notice, Status
 from td3core.system import timestamp
 
 LOOK_S = 0.25

@@ -13,10 +13,10 @@ from typing import Any
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
 from td3core.remote.inbox import REQUESTS, check_values
-from td3core.remote.liveness import Liveness
-from td3core.remote.status import Answer, Status
 from td3core.runs.directory import RunDirectory
+from td3core.runs.liveness import Liveness
 from td3core.runs.lock import left_behind
+from td3core.runs.status import Answer, Status
 
 _POLL_S = 0.05
 

@@ -33,18 +33,6 @@ from td3core.system.regular_files import (
 )
 from td3core.system.timestamp import now
 
-EPISODE_COLUMNS = (
-    *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
-    "time_s",
-)
-EVALUATION_COLUMNS = (
-    *("env_steps", "mean", "std", "success", "best", "returns", "lengths", "seed"),
-    "time_s",
-)
-"""``success`` is the share of episodes that reach the environment's reward threshold; empty where
-it has none."""
-
-
 TABLES = ("episodes", "training", "evaluations")
 _MOST_EVALUATIONS = 250_000
 _PENDING = "evaluating_"

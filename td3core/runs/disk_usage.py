@@ -2,29 +2,30 @@
 
 import os
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
-from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.buffer.replay_buffer import SLACK
+from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig
+from td3core.config.algorithms import networks
+from td3core.config.networks import Sizes
 
 _COPIES = 4
 """Of each weight: online, target, and two moments of Adam."""
 
 
-def buffer_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
+def buffer_bytes(config: RunConfig, sizes: Sizes) -> int:
     """Return the size of the replay buffer's file at the end of the run, 0 if it is not kept."""
     if not config.keep_replay:
         return 0
     rows = min(config.buffer_size + SLACK, config.steps)
-    return rows * ReplayBuffer.bytes_per_row(obs_dim, act_dim)
+    return rows * RowLayout.of(*sizes).bytes
 
 
-def checkpoint_bytes(config: RunConfig, obs_dim: int, act_dim: int) -> int:
+def checkpoint_bytes(config: RunConfig, sizes: Sizes) -> int:
     """Return about the size of one checkpoint."""
-    actor = _weights(obs_dim, config.actor_hidden, act_dim)
-    critic = _weights(obs_dim + act_dim, config.critic_hidden, 1)
-    return 4 * _COPIES * (actor + (1 + config.twin_critics) * critic)
+    groups = networks(config, sizes).values()
+    return 4 * _COPIES * sum(len(group.names) * group.parameters for group in groups)
 
 
 def checkpoint_count(config: RunConfig) -> int:
@@ -61,7 +62,3 @@ def used_bytes(folder: Path) -> int:
             blocks = getattr(about, "st_blocks", None)
             found[key] = about.st_size if blocks is None else 512 * blocks
     return sum(found.values())
-
-
-def _weights(inputs: int, hidden: tuple[int, ...], outputs: int) -> int:
-    return sum((before + 1) * after for before, after in pairwise((inputs, *hidden, outputs)))

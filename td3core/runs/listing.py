@@ -10,7 +10,7 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
-from td3core.config.algorithm import TD3, algorithm_of
+from td3core.config.algorithms import ALGORITHMS, TD3, title_of
 from td3core.errors import RequestError
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -46,7 +46,7 @@ class RunSummary:
     name: str
     """The name the user gave it; empty without one."""
     note: str
-    algorithm: str = TD3
+    algorithm: str = ALGORITHMS[TD3].title
     """``TD3`` or ``DDPG``, by the settings it was started with."""
     group: str = ""
     """The group of runs it was started with; empty without one."""
@@ -148,7 +148,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
 
     ``usual`` keeps what was found of presets, for the next run.
     """
-    state, ending = _state(run)
+    state, ending = state_of(run)
     label = run.label()
     evaluations = np.empty((0, 2))
     # The record of an ending holds the figures, unless the run was resumed since.
@@ -157,7 +157,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
     means = [float(mean) for mean in evaluations[:, 1]]
     rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
-    saved = _steps_saved(run)
+    saved = steps_saved(run)
     seen = [int(number(row, "env_steps")) for row in rows]
     evaluated = (int(step) for step in evaluations[-1:, 0] if 0 <= step < MOST_STEPS)
     env_steps = max(saved, *seen, *evaluated)
@@ -183,7 +183,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         parent=run.parent,
         name=label.name,
         note=label.note,
-        algorithm=algorithm_of(run.config, run.first_tunables),
+        algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
         changed=changed_settings(run, usual),
     )
@@ -203,7 +203,7 @@ def _evaluations(path: Path) -> Doubles:
     return np.empty((0, 2))
 
 
-def _steps_saved(run: RunDirectory) -> int:
+def steps_saved(run: RunDirectory) -> int:
     """Return the furthest step with a checkpoint, by file names and by the header of ``last``."""
     names = (path.stem.removeprefix("step_") for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
     reached = [int(name) for name in names if name.isdecimal() and len(name) < _DIGITS]
@@ -218,7 +218,7 @@ def _steps_of_last(run: RunDirectory) -> int:
     return 0
 
 
-def _state(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
+def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
     """Return the state of a run, also of one that begins or ends meanwhile, and its ending."""
     was_left = lock.left_behind(run.path)
     held = lock.holder(run.path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, specs
-from td3core.config.algorithm import algorithm_of
+from td3core.config.algorithms import title_of
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
 from td3core.errors import RequestError
@@ -24,7 +24,7 @@ _SHOWN = 3
 # What "auto" came to is written down, so that class and engine differ from every preset.
 _LEFT_OUT = (
     *("env", "preset", "seed", "steps", "eval_interval", "checkpoint_interval"),
-    *("threads", "numerics", "engine"),
+    *("threads", "numerics", "engine", "algorithm"),
 )
 """Shown elsewhere, or without influence on what is learnt."""
 
@@ -54,7 +54,7 @@ def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
         seed=run.config.seed,
         env=run.config.env,
         preset=run.config.preset,
-        algorithm=algorithm_of(run.config, run.first_tunables),
+        algorithm=title_of(run.config, run.first_tunables),
         changed=changed_settings(run, usual),
         parent=run.parent,
     )

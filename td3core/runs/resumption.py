@@ -18,6 +18,7 @@ from td3core.system import numerics
 
 FIXED_BY_CHECKPOINT = (
     *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
+    "algorithm",
     *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
 )
 """Settings that shape the contents of a checkpoint."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
+from td3core.runs.metadata import MOST_STEPS
 from td3core.system.files import GrowingFile, write_atomically
 from td3core.system.regular_files import open_regular, read_text, require_own
 
@@ -207,8 +208,6 @@ def read_numbers(
         names = _cells(file.readline(_TAIL_BYTES))
         if columns[0] not in names:
             return blocks[0]
-        present = [i for i, name in enumerate(columns) if name in names]
-        wanted = [names.index(columns[i]) for i in present]
         rest = b""
         while (data := file.read(_BLOCK_BYTES)) and not stopped():
             whole, _, rest = (rest + data).rpartition(b"\n")
@@ -216,24 +215,39 @@ def read_numbers(
                 rest = b""
                 _skip_line(file)
             if whole:
-                found = _numbers(whole, wanted, len(names))
-                block = np.full((len(found), len(columns)), np.nan)
-                block[:, present] = found
-                blocks.append(block)
+                blocks.append(parse_numbers(whole.decode("utf-8", "replace"), names, columns))
     return np.concatenate(blocks)
 
 
-def rising(rows: Doubles) -> Doubles:
+def parse_numbers(text: str, names: Sequence[str], columns: Sequence[str]) -> Doubles:
+    """Return some columns of the rows in a text; ``names`` are those of all its columns.
+
+    Shape (rows, len(columns)), as :func:`read_numbers` returns them.
+    """
+    present = [i for i, name in enumerate(columns) if name in names]
+    found = _numbers(text, [names.index(columns[i]) for i in present], len(names))
+    rows = np.full((len(found), len(columns)), np.nan)
+    rows[:, present] = found
+    return rows
+
+
+def rising(rows: Doubles, keys: int = 1) -> Doubles:
     """Return rows whose first column rises; where a resumed run took steps again, the later ones.
 
-    Shape (n, columns) in and out, perhaps with fewer rows.
+    Shape (n, columns) in and out, perhaps with fewer rows. With more ``keys``, rows of one step
+    stay that differ in one of the first columns.
     """
-    rows = rows[np.isfinite(rows[:, 0])]
+    steps = rows[:, 0]
+    rows = rows[(steps >= 0) & (steps <= MOST_STEPS)]
     steps = rows[:, 0]
     lowest_after = np.minimum.accumulate(steps[::-1])[::-1]
     keep = steps <= lowest_after
-    keep[:-1] &= steps[:-1] < lowest_after[1:]
-    return rows[keep]
+    if keys == 1:
+        keep[:-1] &= steps[:-1] < lowest_after[1:]
+        return rows[keep]
+    rows = rows[keep]
+    _, last = np.unique(rows[::-1, :keys], axis=0, return_index=True)
+    return rows[np.sort(len(rows) - 1 - last)]
 
 
 def _skip_line(file: io.BufferedReader) -> None:
@@ -248,11 +262,11 @@ def _skip_line(file: io.BufferedReader) -> None:
     file.seek(0, 2)
 
 
-def _numbers(text: bytes, wanted: Sequence[int], width: int) -> Doubles:
-    lines = text.decode("utf-8", "replace").splitlines()
+def _numbers(text: str, wanted: Sequence[int], width: int) -> Doubles:
+    lines = text.splitlines()
     # As a rule every row is whole. Then none is longer than the others if none is shorter, which
     # a column at the end would reveal; looking at each row takes a fifth of the time.
-    whole = text.count(b",") == len(lines) * (width - 1) and width - 1 in wanted
+    whole = text.count(",") == len(lines) * (width - 1) and width - 1 in wanted
     if not whole:
         lines = _whole_lines(lines, width)
     if not lines:

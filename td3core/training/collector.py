@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.algorithm.device_buffer import DeviceBuffer, fits
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Floats
-from td3core.buffer.replay_buffer import Batch, ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
@@ -20,13 +20,7 @@ from td3core.errors import RunError
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
-from td3core.randomness import (
-    Purpose,
-    correlated,
-    generator,
-    generator_state,
-    restore_generator,
-)
+from td3core.randomness import correlated
 from td3core.training.divergence import require_finite_actions
 
 _ONE: Floats = np.ones((), np.float32)
@@ -34,8 +28,6 @@ _MINUS_ONE: Floats = np.full((), -1.0, np.float32)
 """Arrays: from a Python number, every call would make one."""
 
 _LARGEST = float(np.finfo(np.float32).max)
-_LARGEST_DRAW = 1_000_000
-"""Transitions drawn at once: 8 MB of row numbers."""
 
 
 class Exploration:
@@ -89,31 +81,33 @@ class Exploration:
 
 
 class Collector:
-    """Collects transitions of all environments, in slot order, and samples them for updates."""
+    """Collects transitions of all environments, in slot order."""
 
     def __init__(
-        self, config: RunConfig, info: EnvInfo, envs: VectorEnv, buffer: ReplayBuffer, agent: TD3
+        self,
+        config: RunConfig,
+        info: EnvInfo,
+        envs: VectorEnv,
+        buffer: ReplayBuffer,
+        agent: Algorithm,
     ) -> None:
         self._config, self._envs, self._buffer, self._agent = config, envs, buffer, agent
-        self._normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
+        self.normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
+        """Of all observations so far; None unless the run normalises them."""
         self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
         """Observations and the actions drawn for them, until all environments have taken these. If
         one fails they stay: a run that resumes from there must not draw again."""
-        self._sampling = generator(config.seed, Purpose.REPLAY)
-        # Statistics of observations keep moving, and are kept on the CPU.
-        copied = self._normaliser is None and fits(buffer, agent.device)
-        self._there = DeviceBuffer(buffer, agent.device) if copied else None
-        policy, noise = agent.policy(self._normaliser), agent.tunables.exploration_noise
+        policy, noise = agent.policy(self.normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
     def begin_episodes(self, env_steps: int) -> None:
         """Begin an episode in every environment whose episode is over."""
         over, self._over = self._over, []
         self._envs.begin(over, env_steps)
-        if self._normaliser is not None:
+        if self.normaliser is not None:
             for slot in over:
-                self._normaliser.observe(self._envs.obs[slot.number])
+                self.normaliser.observe(self._envs.obs[slot.number])
 
     def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
         """Take one step in every environment; return the episodes that end with it.
@@ -139,37 +133,18 @@ class Collector:
         require_finite_actions(actions, env_steps)
         return obs, actions
 
-    def update_agent(self, updates: int) -> None:
-        """Do so many updates of the agent on batches drawn from the buffer.
-
-        On the agent's device if the whole buffer fits there. Transitions are stored raw and
-        normalised by the present statistics, which keep moving.
-        """
-        batch = self._agent.tunables.batch_size
-        if self._there is not None and self._agent.tunables.n_step == 1:
-            for _ in range(updates):
-                self._agent.update(self._there.sample(self._sampling, batch))
-            return
-        most = max(_LARGEST_DRAW // batch, 1)
-        for first in range(0, updates, most):
-            count = min(updates - first, most)
-            index = self._buffer.draw(self._sampling, (count, batch))
-            self._agent.update_from(self._buffer, index, self._normaliser, len(self._envs.slots))
-
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of statistics, generators and the positions of all episodes."""
         state = self._envs.state()
-        state["generator.replay"] = generator_state(self._sampling)
         if self._drawn is not None:
             state["episodes.obs"], state["episodes.actions"] = self._drawn
-        return state if self._normaliser is None else state | self._normaliser.state()
+        return state if self.normaliser is None else state | self.normaliser.state()
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Restore what :meth:`state` returned, except for the environments themselves."""
         self._envs.load_state(tensors)
-        restore_generator(self._sampling, tensors["generator.replay"])
-        if self._normaliser is not None:
-            self._normaliser.load_state(tensors)
+        if self.normaliser is not None:
+            self.normaliser.load_state(tensors)
         if "episodes.actions" in tensors:
             self._drawn = tensors["episodes.obs"], tensors["episodes.actions"]
 
@@ -217,8 +192,8 @@ class Collector:
         shaped = [self._shaped(reward, env_steps) for reward in rewards]
         for i, slot in enumerate(self._envs.slots):
             slot.add(rewards[i], shaped[i], terminated=terminated[i])
-            if self._normaliser is not None:
-                self._normaliser.observe(next_obs[i])
+            if self.normaliser is not None:
+                self.normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
             step = (obs[i], actions[i], shaped[i], next_obs[i], terminated[i], truncated[i])
             self._buffer.add(*step)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Arrays, Floats, all_finite
 from td3core.errors import Message, RunError
 
@@ -39,7 +39,7 @@ def require_finite_actions(actions: Floats, env_steps: int) -> None:
         raise DivergedError("the actor's action", broken, env_steps)
 
 
-def require_finite_agent(agent: TD3, env_steps: int) -> None:
+def require_finite_agent(agent: Algorithm, env_steps: int) -> None:
     """Raise DivergedError before weights that are not finite are saved or evaluated."""
     diverged = agent.diverged_network()
     if diverged is not None:

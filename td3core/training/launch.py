@@ -18,9 +18,9 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from td3core.algorithm import engine, fingerprint
+from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
-from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import EnvChoice, RunConfig, Tunables, check_together
 from td3core.config.consent import NO_CONSENT, Consent
@@ -303,7 +303,7 @@ def _prepare(
         report(Warned(env_steps=0, message=Message(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
-    require_memory(config, plan.tunables, info.obs_dim, info.act_dim)
+    require_memory(config, plan.tunables, info.sizes)
     slack = SLACK if config.keep_replay else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     # Before the limit below, which holds for the libraries that are loaded.
@@ -314,8 +314,8 @@ def _prepare(
     # The actor's forward pass is too small to gain from more threads, and they would spin.
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
-    agent = TD3(config, plan.tunables, info.obs_dim, info.act_dim)
-    record, computed_with, deviations = _numerics(plan, agent, info)
+    agent = make_agent(config, plan.tunables, info.sizes)
+    record, computed_with, deviations = _numerics(plan, info)
     for message in plan.notices:
         report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
     directory = plan.directory(config)
@@ -375,10 +375,8 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     return plan
 
 
-def _numerics(
-    plan: RunPlan, agent: TD3, info: EnvInfo
-) -> tuple[dict[str, str], str, list[Message]]:
-    """Let the agent take its engine; return the record, the engine's name and what will differ.
+def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Message]]:
+    """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:
         RequestError: something will, and the run is to be exact.
@@ -388,7 +386,7 @@ def _numerics(
     if point is not None:
         found = point.saved.header.numerics
         recorded = fingerprint.with_names_of_today(found, class_on_record(found))
-    products = engine.take(agent, config, recorded.get("products", ""))
+    products = engine.take_products(config, recorded.get("products", ""))
     batch_size = plan.tunables.batch_size
     record = fingerprint.record(config, info, products, batch_size, recorded)
     deviations = fingerprint.differences(recorded, record)

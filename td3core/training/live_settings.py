@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.config import Tunables, changes, check_together
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
@@ -57,7 +57,7 @@ class LiveSettings:
     def __init__(
         self,
         run: RunDirectory,
-        agent: TD3,
+        agent: Algorithm,
         exploration: Exploration,
         recorder: Recorder,
         schedule: Schedule,

@@ -17,12 +17,13 @@ from td3core.errors import Message, RequestError, RunError
 from td3core.protocol import events
 from td3core.protocol.events import EpisodeEnded, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
-from td3core.runs.directory import (
+from td3core.protocol.rows import (
     EPISODE_COLUMNS,
     EVALUATION_COLUMNS,
-    RunDirectory,
-    training_columns,
+    episode_row,
+    evaluation_row,
 )
+from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.disk_usage import used_bytes
 from td3core.system import timestamp
 from td3core.system.files import make_folder
@@ -59,26 +60,14 @@ class Recorder:
 
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
         """Keep one finished episode."""
+        # In whole milliseconds, as it is read back.
+        ended = replace(ended, wall_s=round(wall_s, 3))
         self._ended.append(ended)
-        returns = (ended.episode_return, ended.shaped_return)
-        end = (ended.length, int(ended.terminated), f"{wall_s:.3f}")
-        self._episodes.add((ended.episode, ended.env_steps, *returns, *end))
+        self._episodes.add(episode_row(ended))
 
     def add_evaluation(self, event: events.Evaluated) -> None:
         """Keep one evaluation, and report it at once."""
-        self._evaluations.add(
-            (
-                event.env_steps,
-                event.mean,
-                event.std,
-                "" if event.success is None else event.success,
-                int(event.is_best),
-                " ".join(map(str, event.returns)),
-                " ".join(map(str, event.lengths)),
-                event.seed,
-                f"{event.wall_s:.3f}",
-            )
-        )
+        self._evaluations.add(evaluation_row(event))
         self.report(event)
 
     def add_changes(self, event: events.Tuned) -> None:

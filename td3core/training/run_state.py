@@ -5,8 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, Counters, Header
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
@@ -26,8 +27,9 @@ class RunState:
         self,
         config: RunConfig,
         info: EnvInfo,
-        agent: TD3,
+        agent: Algorithm,
         collector: Collector,
+        sampler: Sampler,
         buffer: ReplayBuffer,
         live: LiveSettings,
         clock: RunClock,
@@ -35,8 +37,8 @@ class RunState:
     ) -> None:
         """``numerics``: the record of :mod:`td3core.algorithm.fingerprint`, for checkpoints."""
         self._config, self._info, self._agent = config, info, agent
-        self._collector, self._buffer, self._live = collector, buffer, live
-        self._clock, self._numerics = clock, numerics
+        self._collector, self._sampler, self._buffer = collector, sampler, buffer
+        self._live, self._clock, self._numerics = live, clock, numerics
         self.env_steps = self.episodes = 0
         self.no_updates_until = 0
         """No updates before this step, where the replay buffer has to be filled again."""
@@ -94,13 +96,15 @@ class RunState:
         )
         learned = self._agent.state() | self._pending_metrics
         require_finite_state(learned, self.env_steps)
-        return Checkpoint(header=header, tensors=learned | self._collector.state())
+        tensors = learned | self._collector.state() | self._sampler.state()
+        return Checkpoint(header=header, tensors=tensors)
 
     def restore(self, saved: Checkpoint, *, wall_s: float) -> None:
         """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far."""
         counters, tensors = saved.header.counters, saved.tensors
         self._agent.load_state(tensors, counters.updates)
         self._collector.load_state(tensors)
+        self._sampler.load_state(tensors)
         self._collector.exploration.noise = counters.exploration_noise
         self._live.resume_from(counters.env_steps, counters.changes)
         self.env_steps, self.episodes = counters.env_steps, counters.episodes

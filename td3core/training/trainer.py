@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint
 from td3core.envs.info import EnvInfo
 from td3core.envs.vector import VectorEnv
@@ -17,6 +18,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
 from td3core.protocol.listeners import IDLE_S, Listeners
 from td3core.protocol.metrics import MetricSource
+from td3core.randomness import Purpose, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
@@ -65,7 +67,7 @@ class Trainer:
     def __init__(
         self,
         directory: RunDirectory,
-        agent: TD3,
+        agent: Algorithm,
         control: Control,
         listeners: Listeners,
         info: EnvInfo,
@@ -84,6 +86,8 @@ class Trainer:
         self._report = report
         self._info, self._num_envs, self._buffer = info, len(envs), buffer
         self._collector = Collector(self.config, info, envs, buffer, agent)
+        source = generator(self.config.seed, Purpose.REPLAY)
+        self._sampler = Sampler(buffer, source, self._collector.normaliser, stride=len(envs))
         self._clock = RunClock(0)
         self._recorder = Recorder(directory, report)
         exploration = self._collector.exploration
@@ -91,9 +95,8 @@ class Trainer:
         self._checkpointer = Checkpointer(directory, buffer, self._recorder)
         choice = self.config.choice.with_consent(info.consent)
         self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
-        self._state = RunState(
-            self.config, info, agent, self._collector, buffer, self._live, self._clock, numerics
-        )
+        parts = agent, self._collector, self._sampler, buffer
+        self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
         self._computed_with = computed_with
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
@@ -222,7 +225,8 @@ class Trainer:
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
         updates = turns * tunables.updates_per_step
-        self._collector.update_agent(updates)
+        for draws in self._sampler.draw(updates, tunables):
+            self._agent.update_from(draws)
         if updates:
             self._clock.mark_update(now)
         return updates > 0

@@ -75,8 +75,8 @@ class Stall:
         trainer._collector._buffer.stored += INTERVAL
         for slot in trainer._collector.exploration._slots:
             slot.began_at = trainer.env_steps
-        for _ in range(UPDATES):
-            trainer._collector.update_agent(1)
+        for draws in trainer._sampler.draw(UPDATES, trainer._agent.tunables):
+            trainer._agent.update_from(draws)
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, LOG_STEPS):
             trainer._recorder.add_training(step, step, METRICS_ROW, trainer._state.wall_s)
         for step in range(trainer.env_steps - INTERVAL, trainer.env_steps, EPISODE):

@@ -26,12 +26,8 @@ from PySide6.QtWidgets import QApplication  # noqa: E402
 from studio.plots.compare.view import CompareView  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
-from td3core.runs.directory import (  # noqa: E402
-    EPISODE_COLUMNS,
-    EVALUATION_COLUMNS,
-    RunDirectory,
-    training_columns,
-)
+from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS  # noqa: E402
+from td3core.runs.directory import RunDirectory, training_columns  # noqa: E402
 
 PAN_S = 3.0
 SEEDS = 5

@@ -29,13 +29,13 @@ import tomli_w
 
 from td3core.config import make_settings
 from td3core.errors import RequestError
-from td3core.remote.status import Status
 from td3core.remote.steer import RemoteControl
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of, scheduled
 from td3core.runs.metadata import read_ending
 from td3core.runs.resumption import resume_point
+from td3core.runs.status import Status
 from tests.support.configurations import LIVE, Configuration, Kind, draw
 from tests.support.lives import Life, await_end, differences, runs_of
 

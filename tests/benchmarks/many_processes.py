@@ -24,9 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from td3core.remote.follow import RunFollower  # noqa: E402
 from td3core.runs.directory import RunDirectory  # noqa: E402
 from td3core.runs.listing import list_runs  # noqa: E402
+from td3core.runs.reader import RunReader  # noqa: E402
 from td3core.system.capacity import usable_cores  # noqa: E402
 
 SWEEP = """
@@ -124,7 +124,7 @@ def follow_run(runs_dir: Path, over: threading.Event, shares: list[float]) -> No
         found = list(list_runs(runs_dir))
     if not found:
         return
-    follower = RunFollower(found[0].path)
+    follower = RunReader(found[0].path)
     began, used = time.perf_counter(), time.thread_time()
     while not over.wait(POLL_S):
         follower.poll()

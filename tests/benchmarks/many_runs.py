@@ -33,11 +33,8 @@ from studio.run_browser.columns import Column  # noqa: E402
 from studio.run_browser.panel import RunBrowser  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
-from td3core.runs.directory import (  # noqa: E402
-    EPISODE_COLUMNS,
-    EVALUATION_COLUMNS,
-    RunDirectory,
-)
+from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS  # noqa: E402
+from td3core.runs.directory import RunDirectory  # noqa: E402
 
 STEPS = 1_000_000
 SIZE = (1100, 800)

@@ -129,6 +129,20 @@ def share() -> dict[str, Any]:
     return found
 
 
+def published() -> dict[str, Any]:
+    """Compare torch's update and the compiled one with TD3 as its authors published it."""
+    found = {}
+    print("\n| update, one thread | torch, ms | compiled, ms | published, ms | ratios |")
+    print("|---|---|---|---|---|")
+    for width, batch in ((256, 256), (64, 100)):
+        one = apart(parts.against_published, width, batch)
+        found[f"{width}x{width}, batch {batch}"] = one
+        each = " | ".join(f"{one[name]:.2f}" for name in ("torch", "compiled", "published"))
+        ratios = f"{one['torch ratio']:.2f}, {one['compiled ratio']:.2f}"
+        print(f"| {width}x{width}, batch {batch} | {each} | {ratios} |")
+    return found
+
+
 def long_run() -> dict[str, float]:
     """Say whether updates get slower as units die."""
     found = apart(parts.long_updates)
@@ -279,6 +293,7 @@ def main() -> None:
     measures: dict[str, Callable[[], Any]] = {
         "updates": lambda: updates(rounds, asked.before),
         "share": share,
+        "published": published,
         "long": long_run,
         "steps": lambda: steps(3 if rounds > 3 else 1, count, asked.before),
         "sbx": lambda: against_sbx(3 if rounds > 3 else 1, count, asked.peer_python),

@@ -67,21 +67,23 @@ def our_agent(
     from td3core.algorithm.fused import kernel_cache
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.buffer.sampler import Sampler
     from td3core.config import make_settings
 
     torch.set_num_threads(values.get("threads", 1))
     matmul.choose()
-    config, tunables = make_settings({"env": "none", **TASK, **values})
+    engine = "compiled" if compiled else "torch"
+    config, tunables = make_settings({"env": "none", "engine": engine, **TASK, **values})
+    kernel_cache.provide()
     agent, memory = TD3(config, tunables, OBS, ACT), ReplayBuffer(1_000_000, OBS, ACT)
-    if compiled:
-        kernel_cache.provide()
-        agent.use_fused()
     threadpool_limits(1, user_api="blas")
     source = np.random.default_rng(0)
     more(memory, fill, source)
+    sampler = Sampler(memory, source)
 
     def work() -> None:
-        agent.update_from(memory, memory.draw(source, (1, tunables.batch_size)))
+        for draws in sampler.draw(1, tunables):
+            agent.update_from(draws)
         if agent.updates % 50 == 0:
             agent.take_metrics()
 
@@ -115,6 +117,35 @@ def long_updates(count: int = 40_000) -> dict[str, float]:
             work()
         rates.append(count / 4 / (time.perf_counter() - began))
     return {"first_per_s": rates[0], "last_per_s": rates[-1]}
+
+
+def against_published(width: int, batch: int) -> dict[str, float]:
+    """Milliseconds of one sample and update: torch's, the compiled one, and as published.
+
+    All take turns in one process: other work on the machine meets each of them.
+    """
+    from tests.benchmarks.published_td3 import PublishedTD3
+
+    values = {"batch_size": batch, "actor_hidden": (width, width), "critic_hidden": (width, width)}
+    published = PublishedTD3(OBS, ACT, width, 50_000)
+    works: dict[str, Callable[[], object]] = {
+        "torch": our_agent(compiled=False, **values)[2],
+        "compiled": our_agent(**values)[2],
+        "published": lambda: published.train(batch),
+    }
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(120):
+        for name, work in works.items():
+            began = time.perf_counter()
+            for _ in range(10):
+                work()
+            if turn >= 20:
+                times[name].append(100 * (time.perf_counter() - began))
+    found = {name: statistics.median(each) for name, each in times.items()}
+    for name in ("torch", "compiled"):
+        pairs = zip(times["published"], times[name], strict=True)
+        found[f"{name} ratio"] = statistics.median(theirs / ours for theirs, ours in pairs)
+    return found
 
 
 def peer_updates(threads: int = 1) -> dict[str, float]:

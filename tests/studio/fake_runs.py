@@ -12,12 +12,8 @@ from studio.session.history import RunHistory
 from studio.session.record import RunRecord
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.runs.directory import (
-    EPISODE_COLUMNS,
-    EVALUATION_COLUMNS,
-    RunDirectory,
-    training_columns,
-)
+from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.metadata import RunLabel, write_label
 
 

@@ -24,6 +24,7 @@ from td3core.algorithm.fingerprint import versions_of  # noqa: E402
 from td3core.algorithm.fused import kernel_cache  # noqa: E402
 from td3core.algorithm.td3 import TD3  # noqa: E402
 from td3core.buffer.replay_buffer import ReplayBuffer  # noqa: E402
+from td3core.buffer.sampler import Sampler  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
 from td3core.inference.normaliser import Normaliser  # noqa: E402
 from td3core.inference.policy import Policy  # noqa: E402
@@ -84,15 +85,16 @@ def digest(parts: Iterable[Any]) -> str:
 
 def updates(values: dict[str, Any]) -> str:
     """Digest all tensors of an agent after some updates, and its actions."""
-    agent = TD3(*make_settings({"env": "any", **values}), OBS, ACT)
-    agent.use_fused()
+    agent = TD3(*make_settings({"env": "any", "engine": "compiled", **values}), OBS, ACT)
     source, buffer = np.random.default_rng(1), ReplayBuffer(ROWS, OBS, ACT)
     buffer.stored = ROWS
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
-    observations = buffer.columns(buffer.rows[:32]).obs
+    observations = buffer.layout.columns(buffer.rows[:32]).obs
     normaliser = seen(observations) if values.get("normalize_observations") else None
+    sampler = Sampler(buffer, source, normaliser)
     for _ in range(4):
-        agent.update_from(buffer, source.integers(0, ROWS, (6, values["batch_size"])), normaliser)
+        for draws in sampler.draw(6, agent.tunables):
+            agent.update_from(draws)
     policy = agent.policy(normaliser)
     return digest([*agent.state().values(), *map(policy, observations), policy(observations)])
 

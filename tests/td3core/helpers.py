@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,9 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch, ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.envs.info import EnvInfo
 from td3core.envs.trust import typed
@@ -124,18 +126,32 @@ def batch(count: int = 8, obs_dim: int = 3, act_dim: int = 2, seed: int = 0) -> 
     return Batch(draw(obs_dim), action, draw(1), draw(obs_dim), terminated)
 
 
+def learn(
+    agent: TD3, buffer: ReplayBuffer, index: Any, normaliser: Any = None, stride: int = 1
+) -> None:
+    """Do an update with the transitions that each row of ``index`` (updates, batch) names."""
+    sampler = Sampler(buffer, np.random.default_rng(0), normaliser, stride)
+    agent.update_from(sampler.take(index, agent.tunables))
+
+
+def sample(buffer: ReplayBuffer, source: np.random.Generator, count: int) -> Batch:
+    """Return one batch of so many transitions."""
+    (draws,) = Sampler(buffer, source).draw(1, Tunables(batch_size=count))
+    (drawn,) = draws
+    return drawn
+
+
 class FusedTD3(TD3):
     """An agent whose updates are the compiled ones, though handed a batch like torch's."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.use_fused()
+    def __init__(self, config: RunConfig, *args: Any, **kwargs: Any) -> None:
+        super().__init__(replace(config, engine="compiled"), *args, **kwargs)
 
     def update(self, batch: Any) -> None:
         size, obs_dim = batch.obs.shape
         buffer = ReplayBuffer(size, obs_dim, batch.action.shape[1])
         buffer.rows[:] = np.concatenate(batch, axis=1)
-        self.update_from(buffer, np.arange(size)[None])
+        learn(self, buffer, np.arange(size)[None])
 
 
 ENGINES: dict[str, type[TD3]] = {"torch": TD3, "numba": FusedTD3}
@@ -173,8 +189,8 @@ def layers(agent: TD3, name: str) -> list[tuple[Any, Any]]:
     base, _, is_target = name.partition("_")
     learner = agent.actor if base == "actor" else agent.critics
     weights = learner.target if is_target else learner.online
-    member = learner.names.index(base)
-    return [(weight[member], bias[member, 0]) for weight, bias in weights.layers]
+    member = learner.group.names.index(base)
+    return [(weight.detach(), bias.detach()) for weight, bias in weights.networks[member].layers]
 
 
 def make_header(path: Path, **values: Any) -> checkpoint.Header:

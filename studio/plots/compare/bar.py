@@ -81,7 +81,7 @@ class CompareBar(QFrame):
         first.addWidget(self._heading, 1)
         first.addWidget(self._export)
         first.addWidget(self._close)
-        second.setSpacing(4)
+        second.setSpacing(2)
         second.addWidget(self._grouped)
         for text, control in (("x", self._axis), ("Return", self._metric)):
             label = QLabel(text)
@@ -98,7 +98,7 @@ class CompareBar(QFrame):
         self._rows.addLayout(second)
         self._rows.addWidget(self._smoothing, 1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 4, 6, 6)
+        layout.setContentsMargins(6, 4, 4, 6)
         layout.setSpacing(4)
         layout.addLayout(first)
         layout.addLayout(self._rows)
@@ -147,7 +147,8 @@ class CompareBar(QFrame):
         if shown.view.grouped:
             parts = f" in {len(groups)} group{'' if len(groups) == 1 else 's'}"
         reading = "  ·  reading…" if session.busy else ""
-        self._heading.setText(f"Comparing {runs}{parts}{reading}")
+        what = f"Group {session.group}  ·  {runs}" if session.group else f"Comparing {runs}{parts}"
+        self._heading.setText(f"{what}{reading}")
         self._notes.setText("  ".join(shown.notes))
         self._notes.setToolTip("<br>".join(shown.notes))
         self._notes.setVisible(bool(shown.notes))

@@ -15,9 +15,10 @@ from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.errors import Message, RequestError
-from td3core.runs.metadata import NOTES
-from td3core.runs.naming import with_env
-from td3core.runs.tables import read_numbers, rising
+from td3core.protocol.events import Progress, Started
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.metadata import ENDING, NOTES
+from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Numbers, Numbers]]
@@ -31,22 +32,22 @@ CHOICES = {
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
 """Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
-_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES)
+_WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES, ENDING)
 
 Stamp = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparedRun:
     """One run as far as a comparison shows it."""
 
     results: RunResults
-    training: Numbers
-    """Training statistics, shape (n, len(columns)); no rows until they are read."""
-    columns: tuple[str, ...] = ()
-    """Of :attr:`training`: environment steps first, seconds since the start last."""
+    training: Numbers | None = None
+    """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
+    problem: str = ""
+    """Why it is shown as it once was, if it is."""
 
     @property
     def path(self) -> Path:
@@ -56,14 +57,14 @@ class ComparedRun:
     def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Numbers, ...]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
-        There are no points until the column is read that the plot is to show.
+        There are no points until the training statistics are read.
         """
         if plotted == RETURN:
             return self.results.curve(metric, view.x, view.smoothing)
-        if view.column(plotted) not in self.columns:
+        if self.training is None:
             return np.empty(0), np.empty(0)
-        values = self.training[:, self.columns.index(view.column(plotted))]
-        at = self.results.along(self.training[:, 0], self.training[:, -1], view.x)
+        values = self.training[:, TRAINING_COLUMNS.index(view.column(plotted))]
+        at = self.results.along(self.training[:, 0], view.x)
         known = np.isfinite(values) & np.isfinite(at)
         return at[known], trailing_mean(values[known], view.smoothing)
 
@@ -74,8 +75,6 @@ class RunSet:
 
     runs: tuple[ComparedRun, ...] = ()
     problems: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    """What is read of their training statistics; nothing at first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +97,6 @@ class View:
     def column(self, plotted: str) -> str:
         """Return the column of the training statistics that a plot shows."""
         return {Q: self.q, CRITIC_LOSS: self.critic_loss}.get(plotted, plotted)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the training statistics that are needed."""
-        return ("env_steps", *map(self.column, PLOTTED[1:]), "time_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,76 +125,73 @@ class Shown:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def read_returns(paths: Sequence[Path], stopped: Stopped) -> RunSet:
+def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunSet:
     """Read settings, evaluations and episodes of runs: what the table and the first plot need.
+
+    Runs that were ``found`` before are read again only if their files have changed, with all that
+    was read of them; one that was deleted since stays as it was.
+
+    Returns:
+        The runs of these paths; ``found`` itself if nothing is new.
 
     Raises:
         RequestError: none of them can be read.
     """
+    known = {run.path: run for run in found.runs}
     runs, problems = [], []
     for path in paths[:MOST_RUNS]:
         if stopped():
-            break
+            return found
+        before, stamp = known.get(path), _stamp(path)
+        if before is not None and before.stamp == stamp:
+            runs.append(before)
+            continue
         try:
-            stamp = _stamp(path)
             results = read_results(path, stopped)
-            nothing = np.empty((0, 0))
-            runs.append(ComparedRun(results=results, training=nothing, stamp=stamp))
+            again = before is not None and before.training is not None
+            training = _training(path, stopped) if again else None
+            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
         except (RequestError, OSError) as problem:
-            problems.append(str(problem))
+            if before is None:
+                problems.append(str(problem))
+                continue
+            title = before.results.title
+            gone = Message("{run} can no longer be read; shown as it was.", run=title)
+            runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
         template = "{count} runs were chosen; the first {most} are compared."
         problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
     if not runs and problems:
         raise RequestError(Message("{problem}", problem=problems[-1]))
-    return RunSet(runs=tuple(runs), problems=tuple(problems))
+    problems += [run.problem for run in runs if run.problem]
+    fresh = RunSet(runs=tuple(runs), problems=tuple(problems))
+    return found if fresh == found else fresh
 
 
-def read_training(found: RunSet, view: View, stopped: Stopped) -> RunSet:
-    """Add the training statistics of every run that a view needs, in place of others."""
-    runs, columns = [], view.columns
+def read_training(found: RunSet, stopped: Stopped) -> RunSet:
+    """Add the training statistics of every run that has none yet; ``found`` if none lacks them."""
+    if all(run.training is not None for run in found.runs):
+        return found
+    runs = []
     for run in found.runs:
-        if stopped():
-            return found
-        training = _training(run.path, columns, stopped)
-        runs.append(replace(run, training=training, columns=columns))
-    return replace(found, runs=tuple(runs), columns=columns)
+        missing = run.training is None and not stopped()
+        runs.append(replace(run, training=_training(run.path, stopped)) if missing else run)
+    return replace(found, runs=tuple(runs))
 
 
-def read_again(found: RunSet, stopped: Stopped) -> RunSet | None:
-    """Read the runs whose tables have changed; None if nothing has.
-
-    A run that was deleted or cannot be read any more stays as it was last read.
-    """
-    runs, problems, changed = [], list(found.problems), False
-    for run in found.runs:
-        stamp = _stamp(run.path)
-        if stopped() or stamp == run.stamp:
-            runs.append(run)
-            continue
-        changed = True
-        try:
-            runs.append(
-                ComparedRun(
-                    results=read_results(run.path, stopped),
-                    training=_training(run.path, found.columns, stopped),
-                    columns=found.columns,
-                    stamp=stamp,
-                )
-            )
-        except (RequestError, OSError):
-            title = run.results.title
-            problems.append(Message("{run} can no longer be read; shown as it was.", run=title))
-            runs.append(replace(run, stamp=stamp))
-    return replace(found, runs=tuple(runs), problems=tuple(problems)) if changed else None
-
-
-def _training(path: Path, columns: Sequence[str], stopped: Stopped) -> Numbers:
-    rows = rising(read_numbers(path / "training.csv", columns, stopped))
+def _training(path: Path, stopped: Stopped) -> Numbers:
+    found = [np.empty((0, len(TRAINING_COLUMNS)))]
+    for event in RunReader(path, tables=("training",)).drain(stopped):
+        if isinstance(event, Started):
+            # What comes later did not happen, if the run was resumed meanwhile.
+            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
+        elif isinstance(event, Progress):
+            found.append(event.training)
+    rows = np.concatenate(found)
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each
-        rows = rows[:whole].reshape(-1, each, len(columns)).mean(axis=1)
+        rows = rows[:whole].reshape(-1, each, rows.shape[1]).mean(axis=1)
     return rows
 
 
@@ -239,7 +230,7 @@ def _lines(
     plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
 ) -> tuple[Line, ...]:
     lines = []
-    several = len({each.group.env for each in comparison.groups}) > 1
+    several = len(comparison.groups) > 1
     for place, each in enumerate(comparison.groups):
         members = [runs[run.path] for run in each.group.runs]
         curves = {
@@ -254,7 +245,8 @@ def _lines(
         for run in members:
             if run.path in view.single and run.path in known and len(members) > 1:
                 alone = _alone(*known[run.path])
-                label = with_env(each.group.env if several else "", run.results.title)
+                member = each.group.member_name(run.results)
+                label = f"{each.name} · {member}" if several else member
                 lines.append(Line(label=label, place=place, curve=alone, faint=True))
     return tuple(lines)
 

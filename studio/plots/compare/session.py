@@ -16,7 +16,6 @@ from studio.plots.compare.run_set import (
     Shown,
     View,
     build,
-    read_again,
     read_returns,
     read_training,
 )
@@ -27,6 +26,8 @@ from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
 
+MOST_DRAWN = 10
+"""Runs of a group that are drawn besides it from the start."""
 REFRESH_MS = 3_000
 """Between looks at the files of the runs, of which some may still be training."""
 
@@ -49,7 +50,9 @@ class CompareSession(QObject):
         self.view = View()
         self.shown: Shown | None = None
         """None without a comparison."""
-        self._runs = RunSet()
+        self.group = ""
+        """The name of the group of seeds whose runs are compared, if they are one."""
+        self._runs, self._paths = RunSet(), tuple[Path, ...]()
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
         self._task.failed.connect(self.refused)
@@ -72,17 +75,33 @@ class CompareSession(QObject):
         return self._task.busy
 
     @Slot(object)
-    def compare(self, paths: Sequence[Path]) -> None:
-        """Read runs and show them, in place of those on show."""
-        view = replace(self.view, hidden=frozenset(), single=frozenset())
-        self._start(partial(_read_all, list(paths), view))
+    def compare(self, paths: Sequence[Path], group: str = "") -> None:
+        """Read runs and show them, in place of those on show.
+
+        Those of a ``group`` are drawn one by one besides their mean, and more may be added.
+        """
+        self._paths, self.group = tuple(path.absolute() for path in paths), group
+        single = frozenset(self._paths if group and len(paths) <= MOST_DRAWN else ())
+        grouped = self.view.grouped or bool(group)
+        self.view = replace(self.view, hidden=frozenset(), single=single, grouped=grouped)
+        self._start()
+
+    def add(self, path: Path) -> None:
+        """Show one more run of the group."""
+        path = path.absolute()
+        if path not in self._paths:
+            self._paths += (path,)
+            single = self.view.single | {path} if len(self._paths) <= MOST_DRAWN else frozenset()
+            self.view = replace(self.view, single=single)
+            self._start()
 
     @Slot()
     def close(self) -> None:
         """Forget the runs."""
         self._task.cancel()
         self._again.stop()
-        was_active, self.shown, self._runs = self.active, None, RunSet()
+        was_active, self.shown = self.active, None
+        self._runs, self._paths, self.group = RunSet(), (), ""
         if was_active:
             self.closed.emit()
 
@@ -109,7 +128,7 @@ class CompareSession(QObject):
             view = replace(view, hidden=frozenset(), single=frozenset())
         self.view = view
         if self.active:
-            self._start(partial(_build_only, self._runs, view))
+            self._start()
 
     def choose_metric(self, metric: Metric) -> None:
         """Compare evaluations or episodes, with the smoothing that suits them."""
@@ -162,19 +181,23 @@ class CompareSession(QObject):
 
     # Work ----------------------------------------------------------------------------------------
 
-    def _start(self, work: Any) -> None:
+    def _start(self, *, only_changes: bool = False) -> None:
+        """Show the runs in the present view; what is new of them is read."""
         self._again.stop()
-        self._task.start(work)
+        # Those of before stay on show until there is something to take their place.
+        known = self._runs if only_changes else None
+        self._task.start(partial(_read, self._runs, known, self._paths, self.view))
         self.busy_changed.emit(True)
 
     @Slot()
     def _read_again(self) -> None:
         if self.active:
-            self._start(partial(_read_changed, self._runs, self.view))
+            self._start(only_changes=True)
 
     @Slot(object)
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
+            self._paths = tuple(run.path for run in self._runs.runs)
             self.refused.emit(str(found))
             return
         assert isinstance(found, tuple)
@@ -203,35 +226,26 @@ def y_label(plotted: str, view: View, metric: Metric) -> str:
     return CHOICES[plotted][view.column(plotted)]
 
 
-def _read_all(paths: list[Path], view: View, report: Report, stopped: Stopped) -> None:
-    """Report the returns first: they are what the user wants to see."""
+def _read(
+    found: RunSet,
+    shown: RunSet | None,
+    paths: Sequence[Path],
+    view: View,
+    report: Report,
+    stopped: Stopped,
+) -> None:
+    """Report the returns first: they are what the user wants to see.
+
+    Nothing is reported if that is what is ``shown``.
+    """
     try:
-        found = read_returns(paths, stopped)
+        fresh = read_returns(found, paths, stopped)
         if stopped():
             return
-        report((found, build(found, view)))
-        found = read_training(found, view, stopped)
-        report((found, build(found, view)))
-    except RequestError as problem:
-        report(problem)
-
-
-def _build_only(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
-    try:
-        if found.columns != view.columns:
-            # Another column is wanted, or the change came while the first ones were being read.
-            report((found, build(found, view)))
-            found = read_training(found, view, stopped)
-        report((found, build(found, view)))
-    except RequestError as problem:
-        report(problem)
-
-
-def _read_changed(found: RunSet, view: View, report: Report, stopped: Stopped) -> None:
-    changed = read_again(found, stopped)
-    if changed is None:
-        return
-    try:
-        report((changed, build(changed, view)))
+        if fresh is not shown:
+            report((fresh, build(fresh, view)))
+        complete = read_training(fresh, stopped)
+        if complete is not fresh:
+            report((complete, build(complete, view)))
     except RequestError as problem:
         report(problem)

@@ -65,6 +65,8 @@ class CompareTable(QWidget):
         self._chance.setWordWrap(True)
         self._chance.setToolTip(plain_tip(f"{IMPROVEMENT_ABOUT} {INTERVAL_ABOUT}"))
         self._row = QWidget()
+        self._unfolded = ""
+        """The group whose runs were unfolded; the user may have folded them since."""
         self._lay_out()
         session.shown_changed.connect(self._show)
 
@@ -126,8 +128,12 @@ class CompareTable(QWidget):
             self.tree.addTopLevelItem(item)
             if len(each.group.runs) > 1:
                 for run in each.group.runs:
-                    item.addChild(self._run_row(run, shown))
-            item.setExpanded(item.data(0, _KEY) in unfolded)
+                    item.addChild(self._run_row(each, run, shown))
+            # The seeds of a group are what it is about.
+            first = self.tree.topLevelItemCount() == 1 and self._unfolded != self._session.group
+            item.setExpanded(item.data(0, _KEY) in unfolded or (first and item.childCount() > 0))
+        if any(item.isExpanded() for item in self._items()):
+            self._unfolded = self._session.group
         self.tree.setRootIsDecorated(any(item.childCount() for item in self._items()))
         header = self.tree.header()
         for column in range(self.tree.columnCount()):
@@ -152,13 +158,13 @@ class CompareTable(QWidget):
         _align(item)
         return item
 
-    def _run_row(self, run: RunResults, shown: Shown) -> QTreeWidgetItem:
+    def _run_row(self, each: GroupResult, run: RunResults, shown: Shown) -> QTreeWidgetItem:
         metric = shown.comparison.metric
         counted = [
             Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
         ]
-        figures = [estimate_text(each) if each.value == each.value else "-" for each in counted]
-        item = QTreeWidgetItem([run.title, "", *figures])
+        figures = [estimate_text(one) if one.value == one.value else "-" for one in counted]
+        item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
         item.setToolTip(0, plain_tip(f"{run.title}\nFolder: {run.path.name}"))
         _tick(item, run.path in shown.view.single)

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPen, QPolygonF
 
 from studio.session.series import Numbers
+
+_DOT_PX = 5
 
 
 class DrawnLine(NamedTuple):
@@ -27,6 +29,13 @@ def curve_pen(colour: QColor) -> QPen:
     Pixels of the screen: at such sizes Qt scales no pen. Wider than one takes much longer to draw.
     """
     pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * screen_ratio()))
+    return pen
+
+
+def _dot_pen(colour: QColor) -> QPen:
+    """Return the pen of a curve that has a single point so far."""
+    pen: QPen = pg.mkPen(colour, width=_DOT_PX * screen_ratio())
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     return pen
 
 
@@ -77,12 +86,18 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
         """Draw."""
         if self._made is None:
             self._made = [
-                (curve_pen(line.colour), pg.functions.arrayToQPolygonF(line.x, line.y))
+                (
+                    curve_pen(line.colour) if len(line.x) > 1 else _dot_pen(line.colour),
+                    pg.functions.arrayToQPolygonF(line.x, line.y),
+                )
                 for line in self._shown()
             ]
         for pen, polygon in self._made:
             painter.setPen(pen)
-            painter.drawPolyline(polygon)
+            if polygon.size() > 1:
+                painter.drawPolyline(polygon)
+            else:
+                painter.drawPoint(polygon.first())
 
     def _shown(self) -> list[DrawnLine]:
         """Return the lines in the coordinates of the plot."""
@@ -101,4 +116,7 @@ def _bounds_of(lines: Sequence[DrawnLine]) -> QRectF:
         return QRectF()
     left, right = min(each.x[0] for each in lines), max(each.x[-1] for each in lines)
     low, high = min(each.y.min() for each in lines), max(each.y.max() for each in lines)
-    return QRectF(left, low, right - left, high - low)
+    area = QRectF(left, low, right - left, high - low)
+    # What has no extent is not painted.
+    across, up = 0.0 if right > left else 0.5, 0.0 if high > low else 0.5
+    return area.adjusted(-across, -up, across, up)

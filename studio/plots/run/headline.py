@@ -9,7 +9,7 @@ from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
 
 _NONE = "–"
-_GAP, _MARGIN = 6, 8
+_GAP, _MARGIN = 3, 6
 """Pixels."""
 _CAPTIONS = {
     "last": ("Last evaluation", "Last eval"),

@@ -3,8 +3,8 @@
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-_SMALLEST = (560, 420)
-"""The window can be made so small, whatever its panels need: they fold."""
+_SMALLEST = (560, 360)
+"""The window can be made so small, whatever its panels need: they fold and scroll."""
 _SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
 
 
@@ -69,14 +69,21 @@ class Fold(QObject):
         docks = [d for d in self._window.findChildren(QDockWidget) if self._at_a_side(d)]
         if len(docks) < 2:
             return
+        front = self._in_front(docks)
         self._unfolded = self._window.saveState(self._version)
         first, *others = docks
         for dock in others:
             hidden = dock.isHidden()
             self._window.tabifyDockWidget(first, dock)
             dock.setHidden(hidden)
-        first.raise_()
+        front.raise_()
         self.changed.emit()
+
+    def _in_front(self, docks: list[QDockWidget]) -> QDockWidget:
+        """Return the dock that is to be seen: the one with the focus, or else the first shown."""
+        focus = self._window.focusWidget()
+        used = [dock for dock in docks if focus is not None and dock.isAncestorOf(focus)]
+        return next((dock for dock in [*used, *docks] if not dock.isHidden()), docks[0])
 
     def _at_a_side(self, dock: QDockWidget) -> bool:
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES

@@ -33,6 +33,7 @@ def connect_late_panels(
 
     def many(panel: "ManyRunsPanel") -> None:
         panel.run_wanted.connect(window.many.open_run)
+        panel.compare_wanted.connect(window.group_comparison.show)
 
     def sweeps(panel: "SweepPanel") -> None:
         for succeeded in (panel.exported, panel.started):

@@ -23,18 +23,22 @@ def compile_update() -> bytes:
     from td3core.algorithm.fused import machine_code
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
+    from td3core.buffer.sampler import Sampler
     from td3core.config import make_settings
+    from td3core.config.run_config import COMPILED
 
     compiled = machine_code.collect()
-    values = {"env": "any", "actor_hidden": (4,), "critic_hidden": (4,), "threads": 1}
+    layers = {"actor_hidden": (4,), "critic_hidden": (4,)}
+    values = {"env": "any", "threads": 1, "engine": COMPILED, **layers}
     agent = TD3(*make_settings(values), obs_dim=2, act_dim=1)
     buffer = ReplayBuffer(4, 2, 1)
     obs = np.zeros(2, np.float32)
     buffer.add(obs, np.zeros(1, np.float32), 0.0, obs, True)
-    update = agent.use_fused()
+    sampler = Sampler(buffer, np.random.default_rng(0))
+    assert agent.fused is not None
     for threaded in (False, True):
-        update.choice.parallel = threaded
-        agent.update_from(buffer, np.zeros((2, 3), np.int64))
+        agent.fused.choice.parallel = threaded
+        agent.update_from(sampler.take(np.zeros((2, 3), np.int64), agent.tunables))
     return machine_code.to_bytes(compiled)
 
 

@@ -59,23 +59,23 @@ def _clipped(value, bound):
 
 
 @fast
-def load(ring, rows, noise, shift, scale, normalise, w):
-    """Gather the batch from the replay buffer: s, a, s', N(0, 1), r, 1 - terminated."""
+def load(rows, at, index, noise, shift, scale, normalise, w):
+    """Gather the batch: s, a, s', N(0, 1), r, 1 - terminated."""
     obs, act = w.obs.shape[1], noise.shape[1]
-    for row in range(rows.shape[0]):
-        source = ring[rows[row]]
+    for row in range(index.shape[0]):
+        source = rows[index[row]]
         for k in range(obs):
-            now, after = source[k], source[obs + act + 1 + k]
+            now, after = source[at.obs + k], source[at.next_obs + k]
             if normalise:
                 now = _clipped((now - shift[k]) * scale[k], np.float32(OBS_CLIP))
                 after = _clipped((after - shift[k]) * scale[k], np.float32(OBS_CLIP))
             w.pair[row, k] = now
             w.next_pair[row, k] = after
         for k in range(act):
-            w.pair[row, obs + k] = source[obs + k]
+            w.pair[row, obs + k] = source[at.action + k]
             w.next_pair[row, obs + k] = noise[row, k]
-        w.reward[row] = source[obs + act]
-        w.continues[row] = np.float32(1.0) - source[2 * obs + act + 1]
+        w.reward[row] = source[at.reward]
+        w.continues[row] = np.float32(1.0) - source[at.terminated]
 
 
 @fast
@@ -202,13 +202,14 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
     """
 
     def update_many(
-        ring, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
+        rows, at, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
     ):
         """Do an update for each row of ``index``, after the first ``updates`` of the run.
 
         Args:
-            ring: rows of the replay buffer (n, width).
-            index: rows drawn (count, batch).
+            rows: transitions (n, width).
+            at: their :class:`~td3core.buffer.rows.RowLayout`.
+            index: the rows of each update (count, batch).
             noise: N(0, 1), (count, batch, act).
             shift: (obs,), subtracted from observations if ``normalise``.
             scale: (obs,), multiplied with them then.
@@ -225,7 +226,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
         """
         moved = 0
         for i in range(index.shape[0]):
-            load(ring, index[i], noise[i], shift, scale, normalise, w)
+            load(rows, at, index[i], noise[i], shift, scale, normalise, w)
             target_action(actor, live, w)
             target_qs(critics, w)
             sums[TARGET] += fill_y(critics, live, w)

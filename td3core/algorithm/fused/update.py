@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from td3core.algorithm import memory
 from td3core.algorithm.fused import kernel, parallel, passes
-from td3core.arrays import Doubles, Floats
+from td3core.arrays import Doubles
+from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.inference.normaliser import Normaliser
 
 if TYPE_CHECKING:
     from td3core.algorithm.train_state import TrainState
@@ -110,43 +109,37 @@ class FusedUpdate:
         self._smoothing, self._sums = smoothing, sums
         self._networks = tuple(
             passes.Network(
-                np.array(state.online.widths, np.int64),
-                len(state.names),
-                activation == "relu",
+                np.array(state.group.widths, np.int64),
+                len(state.group.names),
+                state.group.activation == "relu",
                 *state.arrays(),
             )
-            for state, activation in (
-                (actor, config.actor_activation),
-                (critics, config.critic_activation),
-            )
+            for state in (actor, critics)
         )
         pool: Any = numba.config
         threads = min(config.torch_threads, pool.NUMBA_NUM_THREADS)
-        self.choice = KernelChoice(may_be_parallel=config.twin_critics and threads > 1)
-        self._obs_dim, self._act_dim = actor.online.widths[0], actor.online.widths[-1]
+        self.choice = KernelChoice(may_be_parallel=len(critics.group.names) > 1 and threads > 1)
+        self._obs_dim, self._act_dim = actor.group.widths[0], actor.group.widths[-1]
         self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
         self._work: Any = None
 
     def __call__(
         self,
-        ring: Floats,
-        index: NDArray[np.int64],
-        normaliser: Normaliser | None,
+        draws: Draws,
         tunables: Tunables,
         lr_share: float,
         updates: int,
     ) -> int:
-        """Do an update for each row of ``index`` (count, batch), after the first ``updates``.
-
-        ``ring`` (n, width) holds the transitions that ``index`` names, as the replay buffer does.
+        """Do the updates of ``draws``, after the first ``updates`` of the run.
 
         Returns:
             How many of them moved the actor.
         """
-        count, batch = index.shape
+        count, batch = draws.index.shape
         if self._work is None or len(self._work.y) != batch:
             self._work = self._make_work(batch)
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
+        normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()
         live = kernel.Live(
             tunables.gamma,
@@ -157,9 +150,10 @@ class FusedUpdate:
             lr_share * tunables.critic_lr,
             tunables.policy_delay,
         )
+        batches = draws.rows, draws.buffer.layout, draws.index, noise
         scaling = shift, scale, normaliser is not None
         rest = live, updates, self._work, self._sums
-        return self.choice(count, (ring, index, noise, *scaling, *self._networks, *rest))
+        return self.choice(count, (*batches, *scaling, *self._networks, *rest))
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""

@@ -18,10 +18,10 @@ def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> Answ
     """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Ended, Failed, Interrupted
-    from td3core.remote.follow import RunFollower
+    from td3core.runs.reader import RunReader
 
     path = find_run(run, runs_dir).path
-    follower = RunFollower(path)
+    follower = RunReader(path)
     try:
         with ProgressReporter(console) as report:
             while True:

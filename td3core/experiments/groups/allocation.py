@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.buffer.replay_buffer import SLACK
+from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
 from td3core.envs.info import EnvInfo
@@ -31,8 +32,8 @@ def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
     rows = config.buffer_size + (SLACK if config.keep_replay else 0)
     # Memory is taken as rows are filled; a short run never fills the buffer.
     rows = min(rows, config.steps + config.num_envs)
-    buffer = rows * ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
-    networks = network_bytes(config, tunables, info.obs_dim, info.act_dim)
+    buffer = rows * RowLayout.of(*info.sizes).bytes
+    networks = network_bytes(config, tunables, info.sizes)
     return PROCESS_BYTES * (1 + config.env_processes // 4) + buffer + networks
 
 

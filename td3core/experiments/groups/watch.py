@@ -7,7 +7,7 @@ from td3core.errors import RequestError
 from td3core.experiments.groups.group import FILE, FOLDER, Group, open_group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
 from td3core.protocol.events import Phase
-from td3core.remote.status import Status
+from td3core.runs.status import Status
 from td3core.system.regular_files import glob
 
 

@@ -1,24 +1,39 @@
 """Where the runs of a sweep train: the interface, and processes of this machine."""
 
 import contextlib
-import json
 import os
-import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.experiments.sweeps.worker import Outcome, WorkerJob
+from td3core.experiments.jobs import Preload, ResumedRun
+from td3core.experiments.run_process import RunProcess
+from td3core.protocol.events import Ended, Event, Failed
 from td3core.system import numerics
-from td3core.system.child_process import python_command
-from td3core.system.regular_files import open_own, read_text, require_own
+from td3core.system.regular_files import open_own
 
-_WORKER = "from td3core.experiments.sweeps.worker import main\nraise SystemExit(main())"
 _POLL_S = 0.05
 _CLOSE_S = 60.0
-_KILLED_S = 10.0
+PATIENCE_S = 60.0
+"""A worker whose sweep was killed saves its run before it lets go of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended: ``finished``, ``user`` (it was stopped) or ``failed``."""
+
+    stopped: str
+    message: str = ""
+
+
+def outcome_of(event: Ended | Failed) -> Outcome:
+    """Return how a run ended that reported this at last."""
+    if isinstance(event, Ended):
+        return Outcome(stopped=event.stopped)
+    stopped = "user" if event.cancelled else "failed"
+    return Outcome(stopped=stopped, message=str(event.message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +89,10 @@ class LocalExecutor:
         numerics_class: str = numerics.AUTO,
     ) -> None:
         """``consent`` is to the code that the files of its runs name."""
-        self._environment = numerics.environment_of(numerics_class)
-        self.numerics = numerics_class
-        self._slots, self._allowed = slots, [list(each) for each in sorted(consent.allowed)]
-        self._log_dir = log_dir
-        self._spare: subprocess.Popen[bytes] | None = None
-        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+        self.numerics, self._consent = numerics_class, consent
+        self._slots, self._log_dir = slots, log_dir
+        self._spare: _Worker | None = None
+        self._workers: dict[Path, _Worker] = {}
 
     @property
     def slots(self) -> int:
@@ -90,93 +103,90 @@ class LocalExecutor:
         """Train this run from where it stands.
 
         Raises:
-            OSError: there is no room for another process.
+            OSError: there is no room for another process, or its log cannot be written.
         """
-        outcome = self._outcome_file(run)
-        outcome.unlink(missing_ok=True)
-        log = self._log_dir / f"{run.name}.log"
-        require_own(log)
-        job = WorkerJob(run=str(run), outcome=str(outcome), log=str(log), allowed=self._allowed)
-        process, self._spare = self._spare or self._launch(), None
-        self._processes[run] = process
-        assert process.stdin is not None
-        # A worker that has died is noticed by :meth:`wait`, like one that dies later.
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
-            process.stdin.flush()
+        log = open_own(self._log_dir / f"{run.name}.log", os.O_WRONLY | os.O_APPEND, "ab")
+        try:
+            worker, self._spare = self._spare or _Worker(self.numerics), None
+        except OSError:
+            log.close()
+            raise
+        self._workers[run] = worker
+        worker.train(run, log, self._consent)
         # Without room for another one, the next run waits for its process.
         with contextlib.suppress(OSError):
-            self._spare = self._launch()
-
-    def _launch(self) -> "subprocess.Popen[bytes]":
-        path = self._log_dir / "workers.log"
-        with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as log:
-            return subprocess.Popen(  # noqa: S603
-                python_command(_WORKER),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=self._environment,
-            )
+            self._spare = _Worker(self.numerics)
 
     def stop(self, run: Path) -> None:
         """Ask a run to save and end."""
-        process = self._processes.get(run)
-        if process is not None:
-            _hang_up(process)
+        worker = self._workers.get(run)
+        if worker is not None:
+            worker.process.stop()
 
     def wait(self, timeout_s: float) -> list[RunEnd]:
         """Return the runs that have ended since the last call; wait until one has, or so long."""
         end = time.monotonic() + timeout_s
         while True:
-            ended = [run for run, process in self._processes.items() if process.poll() is not None]
+            ended = [run for run, worker in self._workers.items() if worker.process.wait(0.0)]
             if ended or time.monotonic() >= end:
-                return [self._end_of(run) for run in ended]
+                return [self._workers.pop(run).end_of(run) for run in ended]
             time.sleep(_POLL_S)
 
     def process_id(self, run: Path) -> int | None:
         """Return the number of the process that trains a run; None if there is none."""
-        process = self._processes.get(run)
-        return process.pid if process is not None else None
+        worker = self._workers.get(run)
+        return worker.process.pid if worker is not None else None
 
     def close(self) -> None:
         """Stop everything that is left, and kill what does not stop."""
-        processes = [*self._processes.values()]
         if self._spare is not None:
-            self._spare.kill()
-            processes.append(self._spare)
+            self._spare.process.kill()
+            self._spare.process.join(0.0)
             self._spare = None
-        for process in processes:
-            _hang_up(process)
+        for worker in self._workers.values():
+            worker.process.stop()
         end = time.monotonic() + _CLOSE_S
-        for process in processes:
-            try:
-                process.wait(max(0.0, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                # One that waits for a disk that does not answer cannot even be killed.
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(_KILLED_S)
-        self._processes.clear()
+        for worker in self._workers.values():
+            worker.process.join(max(0.0, end - time.monotonic()))
+            worker.close()
+        self._workers.clear()
 
-    def _outcome_file(self, run: Path) -> Path:
-        return self._log_dir / f"{run.name}.json"
 
-    def _end_of(self, run: Path) -> RunEnd:
-        process = self._processes.pop(run)
-        _hang_up(process)
-        try:
-            found = json.loads(read_text(self._outcome_file(run)))
-            return RunEnd(run=run, outcome=Outcome(**found))
-        except (OSError, ValueError, TypeError):
-            code = process.returncode
+class _Worker:
+    """A process that trains one run, and the file for what it prints."""
+
+    def __init__(self, numerics_class: str) -> None:
+        self._log: IO[bytes] | None = None
+        self._last: Event | None = None
+        self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
+
+    def train(self, run: Path, log: IO[bytes], consent: Consent) -> None:
+        """Train a run from where it stands; from now on ``log`` belongs to this object."""
+        self._log = log
+        self.process.begin(ResumedRun(run=run, consent=consent, patience_s=PATIENCE_S))
+
+    def end_of(self, run: Path) -> RunEnd:
+        """Return how the run ended."""
+        self.close()
+        code = self.process.lost
+        if code is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
             return RunEnd(run=run, outcome=None, lost=f"its process {how}")
+        assert isinstance(self._last, Ended | Failed)
+        return RunEnd(run=run, outcome=outcome_of(self._last))
 
+    def close(self) -> None:
+        """Close the log."""
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
 
-def _hang_up(process: "subprocess.Popen[bytes]") -> None:
-    """Close the standard input of a worker, which stops it."""
-    if process.stdin is not None:
-        # What a dead worker has not read is lost.
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+    def _note(self, event: Event) -> None:
+        self._last = event
+
+    def _write(self, line: str) -> None:
+        # In a thread of the process object. A full disk costs the log, not the run.
+        with contextlib.suppress(OSError, ValueError):
+            if self._log is not None:
+                self._log.write(line.encode() + b"\n")
+                self._log.flush()

@@ -15,11 +15,12 @@ from typing import Any
 
 import ray
 
+from td3core import __version__
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, brief
-from td3core.experiments.sweeps.executor import RunEnd
+from td3core.experiments.jobs import CODEC
+from td3core.experiments.sweeps.executor import RunEnd, outcome_of
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
-from td3core.experiments.sweeps.worker import Outcome
 from td3core.system import numerics
 from td3core.system.capacity import usable_cores
 from td3core.system.files import write_atomically
@@ -182,11 +183,12 @@ class RayExecutor:
             unpack(files, job.run)
         del self._jobs[job.run]
         ray.kill(job.actor)
-        return RunEnd(run=job.run, outcome=Outcome(**found))
+        return RunEnd(run=job.run, outcome=outcome_of(CODEC.decode(found["event"])))
 
 
 def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
-    return actor.train.remote(str(run), (run / "run.toml").read_bytes(), files, modules)
+    description = (run / "run.toml").read_bytes()
+    return actor.train.remote(__version__, str(run), description, files, modules)
 
 
 def classes_of_nodes() -> list[tuple[str, ...]]:

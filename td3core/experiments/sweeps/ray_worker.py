@@ -6,14 +6,17 @@ import os
 import tarfile
 import tempfile
 import threading
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from td3core import __version__
+from td3core.config.consent import Consent
 from td3core.envs import trust
-from td3core.experiments.sweeps.worker import train_run
+from td3core.errors import Message
+from td3core.experiments.jobs import CODEC, ResumedRun, perform
+from td3core.experiments.sweeps.executor import PATIENCE_S
 from td3core.protocol.control import Control
-from td3core.protocol.events import Event, Saved
+from td3core.protocol.events import Event, Failed, Saved
 from td3core.system.files import write_atomically
 
 _LEFT_OUT = ("lock", "lock.json", "notes.json")
@@ -33,6 +36,7 @@ class RayWorker:
 
     def train(
         self,
+        version: str,
         run: str,
         description: bytes,
         files: bytes | None,
@@ -41,27 +45,35 @@ class RayWorker:
         """Train a run to its end.
 
         Args:
+            version: That of the studio which asks; a node with another one refuses.
             run: Its folder, as the sweep's own machine calls it.
             description: The contents of its ``run.toml``.
             files: The folder, packed, where the node has no access to it.
             modules: The code that the user allowed, wherever it lies on this node.
 
         Returns:
-            The fields of an ``Outcome``; or ``needs_files``, if the node does not see the folder
-            and has no newest state of it. ``files`` is the folder at the end if it is not shared.
+            ``event``, the last one of the run as a line; or ``needs_files``, if the node does not
+            see the folder and has no newest state of it. ``files`` is the folder at the end if it
+            is not shared.
         """
+        if version != __version__:
+            return {"event": _refusal(version)}
         path, consent = Path(run), trust.consent_to(modules)
         if _same(path / _DESCRIPTION, description):
-            return asdict(train_run(path, self._control, consent=consent))
+            return {"event": self._train(path, consent)}
         if files is None or self._files_are_old:
             self._files_are_old = False
             return {"needs_files": True}
         with tempfile.TemporaryDirectory(prefix="td3-studio-run-") as folder:
             path = self._folder = Path(folder) / path.name
             unpack(files, path)
-            outcome = train_run(path, self._control, self._on_event, consent)
+            event = self._train(path, consent)
             self._folder = None
-            return asdict(outcome) | {"files": pack(path)}
+            return {"event": event, "files": pack(path)}
+
+    def _train(self, run: Path, consent: Consent) -> bytes:
+        job = ResumedRun(run=run, consent=consent, patience_s=PATIENCE_S)
+        return CODEC.encode(perform(job, self._control, self._on_event))
 
     def stop(self) -> None:
         """Ask the run to save and end."""
@@ -83,6 +95,15 @@ class RayWorker:
             packed = pack(self._folder)
             with self._lock:
                 self._snapshot = packed
+
+
+def _refusal(version: str) -> bytes:
+    message = Message(
+        "This node has TD3 Studio {here}, the sweep {there}: install the same version.",
+        here=__version__,
+        there=version,
+    )
+    return CODEC.encode(Failed(message=message, details="", request=True))
 
 
 def _same(file: Path, contents: bytes) -> bool:

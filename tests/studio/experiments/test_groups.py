@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
 from studio.experiments.panel import ManyRunsPanel
@@ -184,6 +185,44 @@ def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, r
     assert window.model.config.seed == 2
     qtbot.waitUntil(lambda: not window.many.busy, timeout=PATIENCE_MS)
     assert not window.many.queue.runs
+
+
+def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, find) -> None:
+    fill_in(find, STEPS, 40, "2,")
+    window.toolbar.action("queue").trigger()
+    fill_in(find, "No/Such-v0", 40)
+    find("train_button").click()
+    ended = []
+    window.model.run_ended.connect(ended.append)
+    qtbot.waitUntil(lambda: bool(ended) and not window.many.busy, timeout=PATIENCE_MS)
+    # The queue would start the next run in the next turn of the event loop.
+    QTimer.singleShot(0, window, partial(ended.append, None))
+    qtbot.waitUntil(lambda: len(ended) == 2)
+    assert len(window.many.queue.runs) == 1
+    assert not window.many.queue._claiming
+    assert find("env_combo").currentText() == "No/Such-v0"
+    assert window.banner.isVisible()
+    assert "No/Such" in window.banner.text
+    find("queue_remove_button").click()
+
+
+def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
+    qtbot, window, find, panel, played
+) -> None:
+    start_three(qtbot, window, find, panel)
+    find("seeds_edit").setText("5-6")
+    window.toolbar.action("queue").trigger()
+    first = played.last
+    for seed in range(3):
+        first.show(seed, SeedState.FAILED, message="no such environment")
+    with qtbot.waitSignal(window.many.session.ended):
+        first.end()
+    done = []
+    QTimer.singleShot(0, window, partial(done.append, None))
+    qtbot.waitUntil(lambda: bool(done))
+    assert played.last is first
+    assert len(window.many.queue.runs) == 1
+    assert not window.many.queue._claiming
 
 
 def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:

@@ -8,12 +8,13 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider, QWidget
 
 from studio.formatting import format_value
 from studio.live.panel import LivePanel
-from studio.session import history, markers
+from studio.session import markers
 from studio.session.history import read_history
 from studio.session.markers import Marker
 from studio.theme.theme import load_theme
 from td3core.config import changes
 from td3core.protocol.events import Tuned
+from td3core.runs import reader
 from tests.studio.fake_runs import make_run
 from tests.support.live_choices import ChoiceTunables, declare_choices
 
@@ -164,7 +165,7 @@ def test_a_marker_names_a_change_of_any_kind(monkeypatch) -> None:
 
 
 def test_an_opened_run_shows_its_changes_in_the_type_of_the_setting(runs_dir, monkeypatch) -> None:
-    declare_choices(monkeypatch, history)
+    declare_choices(monkeypatch, reader)
     run = make_run(runs_dir, noise_kind="uniform")
     lines = [("mirrored", False, True), ("noise_kind", "uniform", "pink"), ("policy_delay", 2, 3.0)]
     with run.journal_file.open("a") as file:

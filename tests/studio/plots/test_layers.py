@@ -172,7 +172,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     assert drawn_points(items["Q₂"]) == 10
 
     curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
-    curves.add_training([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
+    curves.training.append([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
     open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
@@ -191,7 +191,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
     past = RunCurves(training=Series(("env_steps", "updates", "q1")))
-    past.add_training([(float(step), step, -5.0) for step in range(50, 501, 50)])
+    past.training.append([(float(step), step, -5.0) for step in range(50, 501, 50)])
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
     dimmed = window.plots.card("plot_q").plot.listDataItems()[3:]

@@ -22,8 +22,8 @@ def curves() -> RunCurves:
     made = RunCurves()
     made.add_episodes([(step, step / 10, 100) for step in range(100, 1001, 100)])
     nothing = [math.nan] * 3
-    made.add_training([(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)])
-    made.add_times([(step, step / 50) for step in range(100, 1001, 100)])
+    made.training.append([(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)])
+    made.clock.append([(step, step / 50) for step in range(100, 1001, 100)])
     return made
 
 

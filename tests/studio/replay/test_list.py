@@ -22,7 +22,8 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluation import bundled as bundled_agents
 from td3core.evaluation.result import EvaluationResult
-from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 
 # Qt's off-screen platform says so for every window with a smallest size.

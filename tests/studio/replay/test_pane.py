@@ -98,21 +98,25 @@ def fits(pane: ReplayPane) -> bool:
 
 
 def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane) -> None:
+    # Pictures are compared, and layouts settle late.
+    pane.view.setFixedSize(200, 200)
     load(qtbot, pane.player, bundled)
     qtbot.waitUntil(lambda: fits(pane), timeout=WAIT_MS)
     pictures = watched(pane.player)
     qtbot.mouseClick(pane.controls.step_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(pictures) == 1, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
     assert pictures[0].step.number == 1
     pane.controls.speed_combo.setCurrentIndex(1)
     assert pane.player.speed == 0.25
     pane.controls.seed_spin.setValue(5)
     assert pane.player.seed == 5
-    qtbot.waitUntil(lambda: len(pictures) == 2, timeout=WAIT_MS)
-    assert pictures[1].step.number == 0
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 0, timeout=WAIT_MS)
+    # Now: what it is made of may be drawn over later.
+    first, count = pixels(pictures[-1]), len(pictures)
     qtbot.mouseClick(pane.controls.restart_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(pictures) == 3, timeout=WAIT_MS)
-    assert pixels(pictures[1]) == pixels(pictures[2])
+    qtbot.waitUntil(lambda: len(pictures) > count, timeout=WAIT_MS)
+    assert pictures[-1].step.number == 0
+    assert pixels(pictures[-1]) == first
 
 
 def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPane) -> None:

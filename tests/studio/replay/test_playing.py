@@ -1,5 +1,6 @@
 """What is played is what an evaluation measures, at the pace that was asked for."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,14 +186,15 @@ def test_fewer_pictures_are_drawn_while_a_run_needs_the_processor(
     load(qtbot, player, agent)
     player.play()
 
-    def steps_of(count: int) -> int:
-        first = len(pictures)
-        qtbot.waitUntil(lambda: len(pictures) >= first + count, timeout=WAIT_MS)
-        drawn = [picture.step.number for picture in pictures[first + 1 : first + count]]
-        return max(drawn) - min(drawn)
+    def least_steps(since: int) -> int:
+        """Return how few steps lie between two pictures of one episode."""
+        steps = [picture.step.number for picture in pictures[since:]]
+        apart = [after - before for before, after in itertools.pairwise(steps) if after > before]
+        return min(apart, default=1_000)
 
-    # Pendulum's 240 steps a second: 8 for each of 30 pictures a second, 4 for each of 60.
-    sparing = steps_of(10)
+    # Pendulum's 240 steps a second: 8 for each of 30 pictures a second, 4 for each of 60. A
+    # computer that is busy with other things draws fewer, never more.
+    qtbot.waitUntil(lambda: len(pictures) >= 10, timeout=WAIT_MS)
+    sparing, count = least_steps(1), len(pictures)
     player.reduce_rate(False)
-    steps_of(3)
-    assert steps_of(10) < 0.8 * sparing
+    qtbot.waitUntil(lambda: least_steps(count) < 0.8 * sparing, timeout=WAIT_MS)

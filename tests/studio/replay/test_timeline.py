@@ -16,7 +16,8 @@ from studio.replay.timeline.points import Mark, SavedFile, marks_of, points_of
 from studio.session.agents import read_agents
 from td3core.config import make_settings
 from td3core.envs.make import check_env
-from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import Parent
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, write_agent
 

@@ -238,3 +238,13 @@ def test_a_run_that_is_stopped_before_it_starts_is_no_error(qapp) -> None:
     assert said == ["info", "info"]
     assert model.preparing == ""
     assert model.outcome is None
+
+
+def test_episodes_of_several_environments_that_end_in_one_step_are_all_read_again(
+    qapp, runs_dir: Path
+) -> None:
+    outcome, told = run(runs_dir, steps=120, num_envs=3)
+    live, read = folded(told.events), read_history(outcome.run, lambda: False).record
+    one, other = (record.curves.episodes for record in (live, read))
+    assert len(set(one.column("env_steps"))) < len(one)
+    np.testing.assert_allclose(one.rows(), other.rows(), rtol=1e-5)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
 
 from studio.session.controller import RunController, SessionState
 from studio.theme.theme import Theme, load_theme, take_off_theme
@@ -268,6 +268,82 @@ def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -
     assert {n: window.dockWidgetArea(dock_of(window, n)) for n in places} == places
     assert dock_of(window, "live").isHidden()
     assert not window.tabifiedDockWidgets(dock_of(window, "replay"))
+
+
+@pytest.mark.parametrize("size", [(853, 533), (640, 400)])
+def test_every_panel_is_whole_or_scrolls_in_a_low_window(
+    qtbot, build, size: tuple[int, int]
+) -> None:
+    """A display of 1280 x 800 at a scale of 150 and of 200 percent."""
+    window = build()
+    window.resize(*size)
+    qtbot.waitUntil(lambda: window.docks.fold.folded)
+    assert window.size() == QSize(*size)
+    qtbot.waitUntil(lambda: window.docks.is_seen("setup"))
+    assert not window.findChild(QWidget, "qt_toolbar_ext_button").isVisible()
+    for name in ("setup", "live", "replay", "runs", "many"):
+        entry(window, dock_of(window, name).windowTitle()).trigger()
+        if not window.docks.is_seen(name):
+            window.docks.open(name)
+        qtbot.waitUntil(lambda name=name: window.docks.is_seen(name))
+        tabs = next(
+            bar
+            for bar in window.findChildren(QTabBar)
+            if bar.count() > 1 and window.rect().contains(bar.geometry())
+        )
+        dock = dock_of(window, name)
+        qtbot.waitUntil(lambda dock=dock, tabs=tabs: dock.geometry().bottom() <= tabs.y())
+        assert tabs.geometry().bottom() < window.status.y(), name
+        assert window.size() == QSize(*size)
+        centre = window.centralWidget()
+        assert centre.width() >= centre.minimumSizeHint().width()
+
+
+def test_a_panel_behind_others_is_raised_by_the_menu_and_hidden_once_it_is_seen(
+    qtbot, window
+) -> None:
+    window.resize(853, 533)
+    qtbot.waitUntil(lambda: window.docks.fold.folded and window.docks.is_seen("setup"))
+    choose = entry(window, "Replay")
+    choose.trigger()
+    qtbot.waitUntil(lambda: window.docks.is_seen("replay"))
+    assert choose.isChecked()
+    choose.trigger()
+    assert dock_of(window, "replay").isHidden()
+    assert not choose.isChecked()
+
+
+def test_folding_shows_the_panel_that_is_in_use(qtbot, window, find) -> None:
+    window.activateWindow()
+    find("slider_tau").setFocus()
+    window.resize(853, 533)
+    qtbot.waitUntil(lambda: window.docks.fold.folded)
+    qtbot.waitUntil(lambda: window.docks.is_seen("live"))
+
+
+def test_a_form_fills_the_height_of_a_place_that_it_shares(qtbot, window) -> None:
+    window.resize(853, 760)
+    qtbot.waitUntil(lambda: window.docks.fold.folded and window.docks.is_seen("setup"))
+    dock = dock_of(window, "setup")
+    qtbot.waitUntil(lambda: dock.widget().geometry().bottom() == dock.rect().bottom())
+
+
+def test_tab_stops_at_no_row_of_tabs_that_cannot_be_seen(qtbot, window) -> None:
+    for name in ("many", "runs"):
+        window.docks.open(name)
+        qtbot.waitUntil(lambda name=name: window.docks.is_seen(name))
+    # One is in front, the other covered.
+    for name in ("many", "runs"):
+        window.docks.close(name)
+    qtbot.waitUntil(lambda: window.docks.is_seen("replay"))
+    stops = Qt.FocusPolicy.TabFocus
+    qtbot.waitUntil(
+        lambda: all(
+            not bar.visibleRegion().isEmpty()
+            for bar in window.findChildren(QTabBar)
+            if bar.isVisible() and bar.focusPolicy() & stops
+        )
+    )
 
 
 def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, window) -> None:

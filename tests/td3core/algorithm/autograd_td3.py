@@ -1,4 +1,4 @@
-"""TD3 as one writes it with torch.autograd: what the written-out gradients are compared with."""
+"""TD3 with modules and optimisers of torch, written apart from the package."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -105,8 +105,15 @@ def gradients(agent: Any) -> dict[str, Any]:
     return {
         name: part.numpy()
         for learner in (agent.actor, agent.critics)
-        for name, part in learner.gradient.named(*learner.names)
+        for name, part in learner.gradient.named()
     }
+
+
+def target_value(agent: Any, data: Batch) -> Any:
+    """Return y (batch, 1) of the torch update, with the noise that is next."""
+    noise = agent._smoothing.standard_normal(data.action.shape, np.float32)
+    tensors = Batch(*(torch.from_numpy(part) for part in data))
+    return agent._target_value(tensors, torch.from_numpy(noise)).numpy()
 
 
 def draw(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:

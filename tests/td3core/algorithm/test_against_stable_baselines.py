@@ -10,10 +10,10 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from torch import nn
 
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables
 from tests.td3core.algorithm.autograd_td3 import gradients
-from tests.td3core.helpers import FusedTD3, new_agent
+from tests.td3core.helpers import new_agent
 
 OBS, ACT, SIZE = 3, 1, 64
 TIGHT = {"rtol": 1e-5, "atol": 1e-7}
@@ -95,8 +95,8 @@ def update_both(ours: TD3, peer: PeerTD3, monkeypatch: pytest.MonkeyPatch) -> di
     torch.manual_seed(7)
     noise = torch.zeros(SIZE, ACT).normal_(0.0, 1.0).numpy()
     monkeypatch.setattr(ours, "_smoothing", Drawn(noise))
-    if isinstance(ours, FusedTD3):
-        ours.use_fused()
+    if ours.fused is not None:
+        monkeypatch.setattr(ours.fused, "_smoothing", Drawn(noise))
     parts = {name: torch.from_numpy(part) for name, part in batch._asdict().items()}
     sample = ReplayBufferSamples(
         observations=parts["obs"],

@@ -12,7 +12,7 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.config import check_together
 from td3core.errors import RequestError
 from td3core.system import numerics, processor
-from tests.td3core.helpers import make_agent, tiny
+from tests.td3core.helpers import tiny
 
 
 @pytest.fixture(autouse=True)
@@ -68,11 +68,11 @@ def test_a_gpu_takes_torch_and_refuses_the_compiled_update() -> None:
 
 
 def test_torch_takes_the_products_on_record_again() -> None:
-    config, agent = tiny(engine="torch")[0], make_agent()
+    config, _ = tiny(engine="torch")
     for name, flag in ((matmul.ONEDNN, "bf16"), (matmul.MKL, "none")):
-        assert engine.take(agent, config, name) == name
+        assert engine.take_products(config, name) == name
         assert torch.backends.mkldnn.matmul.fp32_precision == flag
-    assert engine.take(agent, config, "others") == matmul.choose()
+    assert engine.take_products(config, "others") == matmul.choose()
 
 
 @pytest.mark.parametrize(

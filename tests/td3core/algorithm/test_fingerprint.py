@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from td3core.algorithm import engine, fingerprint
+from td3core.config.networks import Sizes
 from td3core.envs.info import EnvInfo
 from td3core.system import numerics, processor
 from tests.td3core.helpers import make_header, tiny
@@ -72,7 +73,7 @@ def test_a_resumed_run_repeats_the_probe_of_its_record() -> None:
 def test_very_wide_networks_are_probed_with_narrower_ones() -> None:
     config, _ = tiny(critic_hidden=(4096, 8), engine="torch")
     narrower = replace(config, critic_hidden=(2048, 8))
-    found = {fingerprint.probe(each, 3, 2, 4, "MKL") for each in (config, narrower)}
+    found = {fingerprint.probe(each, Sizes(3, 2), 4, "MKL") for each in (config, narrower)}
     assert len(found) == 1
 
 
@@ -90,6 +91,16 @@ def test_what_has_changed_is_named(changes: dict[str, str], says: str) -> None:
     (message,) = fingerprint.differences(now | changes, now)
     assert "The last digits will differ" in message
     assert says in message
+
+
+def test_a_record_of_the_torch_engine_with_gradients_written_out_is_no_longer_met() -> None:
+    now = record(engine="torch")
+    then = {name: value for name, value in now.items() if name != "gradients"}
+    (message,) = fingerprint.differences(fingerprint.with_names_of_today(then, now["class"]), now)
+    assert "the way torch finds gradients was written out and is autograd" in message
+    assert fingerprint.differences(fingerprint.with_names_of_today(now, now["class"]), now) == []
+    compiled = record()
+    assert fingerprint.with_names_of_today(compiled, compiled["class"]) == compiled
 
 
 def test_records_of_earlier_versions_are_read_by_todays_names() -> None:

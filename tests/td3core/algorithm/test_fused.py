@@ -12,7 +12,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import Tunables
 from td3core.inference.normaliser import Normaliser
-from tests.td3core.helpers import same, tiny
+from tests.td3core.helpers import learn, same, tiny
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -34,10 +34,9 @@ def draws(updates: int, batch: int = 32, seed: int = 1) -> Any:
 
 
 def make(*, compiled: bool = True, **values: Any) -> TD3:
-    agent = TD3(*tiny(**{"actor_hidden": (32, 24), "critic_hidden": (32, 24)} | values), OBS, ACT)
-    if compiled:
-        agent.use_fused()
-    return agent
+    layers = {"actor_hidden": (32, 24), "critic_hidden": (32, 24)}
+    engine = "compiled" if compiled else "torch"
+    return TD3(*tiny(**layers | {"engine": engine} | values), OBS, ACT)
 
 
 def weights(agent: TD3) -> np.ndarray[Any, Any]:
@@ -69,9 +68,9 @@ def test_several_updates_in_one_call_are_those_done_one_by_one(
         "policy_delay": delay,
     }
     together, apart, buffer, index = make(**values), make(**values), filled(), draws(5, batch)
-    together.update_from(buffer, index)
+    learn(together, buffer, index)
     for rows in index:
-        apart.update_from(buffer, rows[None])
+        learn(apart, buffer, rows[None])
     assert together.updates == apart.updates == 5
     assert same(together.state(), apart.state())
     assert together.take_metrics() == apart.take_metrics()
@@ -87,7 +86,7 @@ def test_batches_drawn_together_are_those_drawn_one_by_one() -> None:
 def test_the_same_updates_twice_are_the_same_bit_for_bit() -> None:
     one, other, buffer, index = make(), make(), filled(), draws(200)
     for agent in (one, other):
-        agent.update_from(buffer, index)
+        learn(agent, buffer, index)
     assert same(one.state(), other.state())
 
 
@@ -95,13 +94,13 @@ def test_a_thousand_updates_stay_as_close_as_two_orders_of_summation_do() -> Non
     buffer, index = filled(), draws(1000)
     shuffled = np.random.default_rng(3).permuted(index, axis=1)
     compiled, straight = make(), make(compiled=False)
-    compiled.update_from(buffer, index)
-    straight.update_from(buffer, index)
+    learn(compiled, buffer, index)
+    learn(straight, buffer, index)
     # The noise goes with a place in the batch: without it, the order is all that differs.
     quiet = {"policy_noise": 0.0, "compiled": False}
     one, two = make(**quiet), make(**quiet)
-    one.update_from(buffer, index)
-    two.update_from(buffer, shuffled)
+    learn(one, buffer, index)
+    learn(two, buffer, shuffled)
     control = distance(one, two)
     assert 0 < control < 0.1
     assert distance(compiled, straight) < 10 * control
@@ -127,7 +126,7 @@ def test_every_live_setting_reaches_the_very_next_update(changed: dict[str, floa
         agent.apply(Tunables(**changed))
     for agent in agents:
         agent.set_lr_share(0.5)
-        agent.update_from(buffer, index)
+        learn(agent, buffer, index)
     compiled, plain, unchanged = agents
     assert distance(compiled, plain) < 1e-5
     assert distance(compiled, unchanged) > 1e-5
@@ -138,9 +137,9 @@ def test_observations_are_normalised_as_torch_has_them() -> None:
     for obs in np.random.default_rng(5).normal(3.0, 0.01, (50, OBS)).astype(np.float32):
         normaliser.observe(obs)
     one, other, raw = make(), make(compiled=False), make()
-    one.update_from(buffer, index, normaliser)
-    other.update_from(buffer, index, normaliser)
-    raw.update_from(buffer, index)
+    learn(one, buffer, index, normaliser)
+    learn(other, buffer, index, normaliser)
+    learn(raw, buffer, index)
     assert distance(one, other) < 1e-5
     assert distance(one, raw) > 1e-4
 
@@ -150,14 +149,14 @@ def test_observations_are_normalised_as_torch_has_them() -> None:
 def test_a_number_that_is_none_is_never_swallowed(activation: str, column: int) -> None:
     agent, buffer = make(actor_activation=activation, critic_activation=activation), filled()
     buffer.rows[:, column] = np.nan
-    agent.update_from(buffer, draws(2))
+    learn(agent, buffer, draws(2))
     assert agent.diverged_network() is not None
     assert not np.isfinite(list(agent.take_metrics().values())).all()
 
 
 def test_an_update_is_one_call_whatever_the_network() -> None:
     agent, buffer, index = make(), filled(), draws(64)
-    agent.update_from(buffer, index)
+    learn(agent, buffer, index)
     calls = list[str]()
 
     def note(frame: Any, event: str, _: Any) -> None:
@@ -166,7 +165,7 @@ def test_an_update_is_one_call_whatever_the_network() -> None:
 
     sys.setprofile(note)
     try:
-        agent.update_from(buffer, index)
+        learn(agent, buffer, index)
     finally:
         sys.setprofile(None)
     assert 0 < len(calls) < 40

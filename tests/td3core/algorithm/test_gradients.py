@@ -1,4 +1,4 @@
-"""The gradients written out by hand, against those torch.autograd finds for the same networks."""
+"""The gradients of an update, against those of modules of torch with the same weights."""
 
 from typing import Any
 

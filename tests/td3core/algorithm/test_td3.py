@@ -5,10 +5,19 @@ import pytest
 import torch
 
 from td3core.algorithm.td3 import TD3
-from td3core.buffer.replay_buffer import Batch
+from td3core.buffer.rows import Batch
 from td3core.config import Tunables
 from td3core.protocol.metrics import METRICS
-from tests.td3core.helpers import FusedTD3, batch, differing, layers, make_agent, networks, same
+from tests.td3core.algorithm.autograd_td3 import target_value
+from tests.td3core.helpers import (
+    FusedTD3,
+    batch,
+    differing,
+    layers,
+    make_agent,
+    networks,
+    same,
+)
 
 ALL = {"actor", "critic1", "critic2", "actor_target", "critic1_target", "critic2_target"}
 
@@ -28,8 +37,7 @@ def first_action(agent: TD3, name: str) -> None:
 
 
 def target(agent: TD3, data: Batch) -> Any:
-    agent._load(data)
-    return agent._target_value().numpy().copy()
+    return target_value(agent, data)
 
 
 def changed(agent: TD3, data: Batch) -> set[str]:

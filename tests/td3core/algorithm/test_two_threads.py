@@ -8,7 +8,7 @@ import pytest
 
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
-from tests.td3core.helpers import same, tiny
+from tests.td3core.helpers import learn, same, tiny
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -25,8 +25,9 @@ def filled() -> ReplayBuffer:
 
 def agent_and_choice(**values: Any) -> tuple[TD3, Any]:
     layers = {"actor_hidden": (24, 16), "critic_hidden": (32, 24)}
-    agent = TD3(*tiny(**{**layers, "threads": 2} | values), OBS, ACT)
-    return agent, agent.use_fused().choice
+    agent = TD3(*tiny(**{**layers, "threads": 2, "engine": "compiled"} | values), OBS, ACT)
+    assert agent.fused is not None
+    return agent, agent.fused.choice
 
 
 def draws(updates: int) -> Any:
@@ -39,7 +40,7 @@ def test_two_threads_give_the_same_numbers(activation: str) -> None:
     for threaded in (False, True):
         agent, choice = agent_and_choice(critic_activation=activation)
         choice.parallel = threaded
-        agent.update_from(filled(), draws(12))
+        learn(agent, filled(), draws(12))
         states.append(agent.state())
     assert same(*states)
 
@@ -48,7 +49,7 @@ def test_a_number_that_is_none_is_not_lost_between_the_threads() -> None:
     agent, choice = agent_and_choice()
     choice.parallel, buffer = True, filled()
     buffer.rows[:, 0] = np.nan
-    agent.update_from(buffer, draws(2))
+    learn(agent, buffer, draws(2))
     assert agent.diverged_network() is not None
 
 
@@ -117,7 +118,7 @@ def test_a_second_run_in_the_process_does_not_enter_the_pool() -> None:
         choice.parallel = True
         agents.append(agent)
     buffer, index = filled(), draws(300)
-    threads = [threading.Thread(target=agent.update_from, args=(buffer, index)) for agent in agents]
+    threads = [threading.Thread(target=learn, args=(agent, buffer, index)) for agent in agents]
     for thread in threads:
         thread.start()
     for thread in threads:

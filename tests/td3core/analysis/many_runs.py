@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import make_settings
-from td3core.runs.directory import EPISODE_COLUMNS, EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 
 PENDULUM, CAR = "Pendulum-v1", "MountainCarContinuous-v0"
 
@@ -17,6 +18,7 @@ def write_run(
     *,
     env: str = PENDULUM,
     every: int = 100,
+    group: str = "",
     **values: Any,
 ) -> Path:
     """Write a run with an evaluation every so many steps, and as many seconds, at the end of each.
@@ -24,7 +26,7 @@ def write_run(
     ``episodes`` are returns, one every ten steps.
     """
     settings = {"env": env, "preset": env, "steps": 1000, **values}
-    run = RunDirectory.create(runs_dir, *make_settings(settings))
+    run = RunDirectory.create(runs_dir, *make_settings(settings), group=group)
     table = run.table("evaluations", EVALUATION_COLUMNS)
     for number, value in enumerate(evaluations, 1):
         step = number * every

@@ -12,6 +12,7 @@ from td3core.buffer.buffer_file import BLOCK, BufferFile
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.errors import RequestError
 from tests.support.power import failing
+from tests.td3core.helpers import sample
 
 WIDTH = 4 * (2 * 1 + 1 + 2)
 
@@ -23,7 +24,7 @@ def add(buffer: ReplayBuffer, count: int) -> None:
 
 
 def samples(buffer: ReplayBuffer) -> bytes:
-    batch = buffer.sample(np.random.default_rng(0), 500)
+    batch = sample(buffer, np.random.default_rng(0), 500)
     return b"".join(part.tobytes() for part in batch)
 
 

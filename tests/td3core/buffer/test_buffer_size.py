@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from td3core.buffer.replay_buffer import ReplayBuffer, make_buffer
+from td3core.buffer.replay_buffer import make_buffer
+from td3core.buffer.rows import RowLayout
 from td3core.errors import RequestError
 from td3core.protocol.events import Failed
 from tests.td3core.helpers import run
@@ -26,7 +27,7 @@ def test_a_memory_that_fits_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     from td3core.envs.make import check_env
 
     info = check_env("Pendulum-v1")
-    room = 100 * ReplayBuffer.bytes_per_row(info.obs_dim, info.act_dim)
+    room = 100 * RowLayout.of(*info.sizes).bytes
     monkeypatch.setattr("td3core.buffer.replay_buffer.usable_memory", lambda: room)
     assert make_buffer(100, info.obs_dim, info.act_dim).capacity == 100
     with pytest.raises(RequestError):

@@ -13,18 +13,26 @@ from hypothesis import strategies as st
 from td3core.algorithm.fused import kernel_cache
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import load, read_header, save
-from td3core.config import make_settings
+from td3core.config import Tunables, make_settings
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.training.trainer import UNMARKED
 from td3core.training.verify_resume import verify
 from tests.support.scripted import STEPS, Script
-from tests.td3core.helpers import finish, run, same, tiny
+from tests.td3core.helpers import finish, learn, run, same, tiny
 from tests.td3core.training.resuming import go_on
 
 GAMMA = 0.9
+
+
+def rows_of(buffer: ReplayBuffer, index: Any, steps: int, gamma: float, stride: int = 1) -> Any:
+    """Return the rows that an update of these transitions would take."""
+    sampler = Sampler(buffer, np.random.default_rng(0), stride=stride)
+    draws = sampler.take(index[None], Tunables(n_step=steps, gamma=gamma))
+    return draws.rows[draws.index[0]]
 
 
 class Episodes:
@@ -53,6 +61,10 @@ class Episodes:
                 ends = (terminates and last, not terminates and last)
                 self.buffer.add(obs[i], np.zeros(1), rewards[i], obs[i + 1], *ends)
                 self.steps.append((episode, i))
+
+    def rows(self, index: Any, steps: int) -> Any:
+        """Return the rows that an update of these transitions would take."""
+        return rows_of(self.buffer, index, steps, GAMMA, self.stride)
 
     def _stream(self, episodes: list[tuple[int, bool]], source: np.random.Generator) -> Any:
         for length, terminates in episodes:
@@ -86,8 +98,7 @@ def test_the_rows_are_those_of_a_plain_record(
 ) -> None:
     made = Episodes(envs, capacity, moves=moves)
     numbers = np.arange(max(made.buffer.stored - capacity, 0), made.buffer.stored)
-    rows = made.buffer.n_step_rows(numbers % capacity, steps, GAMMA, made.stride)
-    named = made.buffer.columns(rows)
+    named = made.buffer.layout.columns(made.rows(numbers % capacity, steps))
     for row, number in enumerate(numbers):
         reward, after, discount = made.expected(number, steps)
         assert named.reward[row, 0] == pytest.approx(reward, abs=1e-5)
@@ -99,7 +110,7 @@ def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_sa
     buffer, obs = ReplayBuffer(10, 2, 1), np.zeros(2, np.float32)
     for reward in (1.0, 10.0, 100.0):
         buffer.add(obs, np.zeros(1, np.float32), reward, obs, terminated=False, truncated=True)
-    rows = buffer.columns(buffer.n_step_rows(np.arange(3), 3, 1.0))
+    rows = buffer.layout.columns(rows_of(buffer, np.arange(3), 3, 1.0))
     assert rows.reward[:, 0].tolist() == [1.0, 10.0, 100.0]
     # A time limit is no terminal state: the value of the last state counts.
     assert rows.terminated.tolist() == [[0.0]] * 3
@@ -109,15 +120,13 @@ def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_sa
 def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool) -> None:
     states = []
     for marked in (False, True):
-        agent = TD3(*tiny(), 2, 1)
-        if compiled:
-            kernel_cache.provide()
-            agent.use_fused()
+        kernel_cache.provide()
+        agent = TD3(*tiny(engine="compiled" if compiled else "torch"), 2, 1)
         buffer = Episodes([[(3, False), (4, True), (5, False)]]).buffer
         if not marked:
             buffer.rows[:, -1] = np.abs(buffer.rows[:, -1])
         assert np.signbit(buffer.rows[:, -1]).any() == marked
-        agent.update_from(buffer, np.random.default_rng(0).integers(0, buffer.stored, (4, 8)))
+        learn(agent, buffer, np.random.default_rng(0).integers(0, buffer.stored, (4, 8)))
         states.append(agent.state())
     assert same(*states)
 
@@ -125,13 +134,13 @@ def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool)
 def test_a_row_of_one_step_is_what_was_stored() -> None:
     made = Episodes([[(4, True), (3, False)]])
     index = np.arange(7)
-    assert np.array_equal(made.buffer.n_step_rows(index, 1, GAMMA), made.buffer.rows[:7])
+    assert np.array_equal(made.rows(index, 1), made.buffer.rows[:7])
 
 
 def test_steps_do_not_reach_over_the_end_of_the_ring() -> None:
     made = Episodes([[(20, False)]], capacity=8)
     oldest, newest = 12, 19
-    rows = made.buffer.n_step_rows(np.array([newest % 8, oldest % 8]), 3, GAMMA)
+    rows = made.rows(np.array([newest % 8, oldest % 8]), 3)
     for row, number in zip(rows, (newest, oldest), strict=True):
         reward, after, discount = made.expected(number, 3)
         assert row[3] == pytest.approx(reward, abs=1e-5)
@@ -142,7 +151,7 @@ def test_steps_do_not_reach_over_the_end_of_the_ring() -> None:
 def test_the_buffer_itself_is_not_changed() -> None:
     made = Episodes([[(5, True)]])
     before = made.buffer.rows.copy()
-    made.buffer.n_step_rows(np.arange(5), 3, GAMMA)
+    made.rows(np.arange(5), 3)
     assert np.array_equal(made.buffer.rows, before)
 
 
@@ -152,13 +161,12 @@ def test_an_agent_learns_from_the_same_rows_with_torch_and_compiled(
 ) -> None:
     states = []
     for compiled in (False, True):
-        agent = TD3(*tiny(n_step=3, gamma=GAMMA, **values), 2, 1)
-        if compiled:
-            kernel_cache.provide()
-            agent.use_fused()
+        kernel_cache.provide()
+        engine = "compiled" if compiled else "torch"
+        agent = TD3(*tiny(n_step=3, gamma=GAMMA, engine=engine, **values), 2, 1)
         made = Episodes([[(6, True), (9, False)], [(4, False), (11, True)]])
         index = np.random.default_rng(0).integers(0, made.buffer.stored, (4, 8))
-        agent.update_from(made.buffer, index, None, 2)
+        learn(agent, made.buffer, index, None, 2)
         states.append(agent.state() | {"q": np.array(list(agent.take_metrics().values()))})
     for name, value in states[0].items():
         np.testing.assert_allclose(value, states[1][name], rtol=1e-3, atol=1e-6, err_msg=name)
@@ -169,13 +177,15 @@ def test_a_run_learns_from_rows_of_the_length_that_was_set(
 ) -> None:
     """Episodes of two environments alternate in the buffer; a step of one is two rows."""
     asked = []
-    made = ReplayBuffer.n_step_rows
+    made = Sampler.take
 
-    def watched(buffer: ReplayBuffer, index: Any, *arguments: Any) -> Any:
-        asked.append(arguments)
-        return made(buffer, index, *arguments)
+    def watched(sampler: Sampler, index: Any, tunables: Tunables) -> Any:
+        # The probe has a buffer of its own.
+        if sampler._buffer.capacity == 1000:
+            asked.append((tunables.n_step, tunables.gamma, sampler._stride))
+        return made(sampler, index, tunables)
 
-    monkeypatch.setattr(ReplayBuffer, "n_step_rows", watched)
+    monkeypatch.setattr(Sampler, "take", watched)
     finish(runs_dir, scripted(Script([(5, "terminated")])), steps=60, n_step=3, num_envs=2)
     assert set(asked) == {(3, 0.99, 2)}
 

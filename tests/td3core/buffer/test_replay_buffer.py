@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.buffer.replay_buffer import ReplayBuffer
+from tests.td3core.helpers import sample
 
 
 def transition(number: int, obs_dim: int = 3, act_dim: int = 2) -> tuple[Any, ...]:
@@ -26,7 +27,7 @@ def filled(capacity: int, count: int) -> ReplayBuffer:
 
 def test_an_empty_memory_refuses_to_be_sampled() -> None:
     with pytest.raises(ValueError, match="empty"):
-        ReplayBuffer(4, 3, 2).sample(np.random.default_rng(0), 2)
+        sample(ReplayBuffer(4, 3, 2), np.random.default_rng(0), 2)
 
 
 @given(capacity=st.integers(1, 8), count=st.integers(1, 30))
@@ -34,14 +35,14 @@ def test_the_newest_transitions_are_kept_and_the_oldest_overwritten(
     capacity: int, count: int
 ) -> None:
     buffer = filled(capacity, count)
-    found = buffer.sample(np.random.default_rng(0), 400).obs[:, 0]
+    found = sample(buffer, np.random.default_rng(0), 400).obs[:, 0]
     kept = range(max(0, count - capacity), count)
     assert buffer.size == len(kept)
     assert set(found.tolist()) == {100.0 * number for number in kept}
 
 
 def test_a_sampled_transition_has_its_columns_in_place() -> None:
-    batch = filled(16, 10).sample(np.random.default_rng(1), 64)
+    batch = sample(filled(16, 10), np.random.default_rng(1), 64)
     assert [part.shape for part in batch] == [(64, 3), (64, 2), (64, 1), (64, 3), (64, 1)]
     for row in range(64):
         number = round(float(batch.obs[row, 0]) / 100)
@@ -55,12 +56,12 @@ def test_a_sampled_transition_has_its_columns_in_place() -> None:
 
 def test_everything_is_kept_in_single_precision() -> None:
     buffer = filled(4, 4)
-    assert {part.dtype for part in buffer.sample(np.random.default_rng(0), 2)} == {np.dtype("f4")}
-    assert buffer.bytes_per_row(3, 2) == 4 * (3 + 2 + 1 + 3 + 1)
+    assert {part.dtype for part in sample(buffer, np.random.default_rng(0), 2)} == {np.dtype("f4")}
+    assert buffer.layout.bytes == 4 * (3 + 2 + 1 + 3 + 1)
 
 
 def test_every_stored_transition_is_drawn_equally_often() -> None:
-    found = filled(64, 50).sample(np.random.default_rng(2), 50_000).obs[:, 0]
+    found = sample(filled(64, 50), np.random.default_rng(2), 50_000).obs[:, 0]
     counts = np.bincount((found / 100).astype(int), minlength=50)
     assert len(counts) == 50
     # The sum of squares is chi-squared with 49 degrees of freedom: 100 is far in its tail.
@@ -69,14 +70,14 @@ def test_every_stored_transition_is_drawn_equally_often() -> None:
 
 def test_sampling_depends_only_on_the_generator_it_is_given() -> None:
     buffer = filled(64, 50)
-    one, again, other = (buffer.sample(np.random.default_rng(s), 32).obs for s in (3, 3, 4))
+    one, again, other = (sample(buffer, np.random.default_rng(s), 32).obs for s in (3, 3, 4))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
 
 
 def test_a_sample_stays_as_it_was_when_the_memory_is_overwritten() -> None:
     buffer = filled(4, 4)
-    batch = buffer.sample(np.random.default_rng(0), 8)
+    batch = sample(buffer, np.random.default_rng(0), 8)
     before = [part.copy() for part in batch]
     for number in range(4, 12):
         buffer.add(*transition(number))
@@ -87,6 +88,6 @@ def test_a_stored_observation_is_a_copy() -> None:
     buffer, obs = ReplayBuffer(2, 3, 2), np.ones(3, np.float32)
     buffer.add(obs, np.zeros(2, np.float32), 0.0, obs, False)
     obs[:] = 9.0
-    batch = buffer.sample(np.random.default_rng(0), 1)
+    batch = sample(buffer, np.random.default_rng(0), 1)
     assert np.array_equal(batch.obs, np.ones((1, 3)))
     assert np.array_equal(batch.next_obs, np.ones((1, 3)))

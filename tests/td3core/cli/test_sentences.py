@@ -13,6 +13,7 @@ from gymnasium.spaces import Box
 
 from td3core.cli import app
 from td3core.config.network_size import network_bytes
+from td3core.config.networks import Sizes
 from td3core.envs.make import make_env
 from tests.support.scripted import STEPS, Script
 from tests.td3core.cli.test_commands import small
@@ -208,7 +209,7 @@ def test_the_memory_of_networks_counts_every_parameter_five_times() -> None:
     critic = (5 * 20 + 20) + (20 * 1 + 1)
     units = (10 + 2) + 2 * (20 + 1)
     expected = 4 * (5 * (actor + 2 * critic) + 2 * 7 * units)
-    assert network_bytes(config, tunables, obs_dim=3, act_dim=2) == expected
+    assert network_bytes(config, tunables, Sizes(3, 2)) == expected
 
 
 CLOSING = """

@@ -28,12 +28,12 @@ from td3core.protocol.events import (
     Tuned,
     Warned,
 )
-from td3core.remote.follow import RunFollower
-from td3core.remote.liveness import PATIENCE_S, Liveness
-from td3core.remote.status import Status
 from td3core.remote.steer import RemoteControl
-from td3core.remote.tail import Tail
+from td3core.runs.liveness import PATIENCE_S, Liveness
 from td3core.runs.metadata import RunStatus
+from td3core.runs.reader import RunReader
+from td3core.runs.status import Status
+from td3core.runs.tail import Tail
 from td3core.training.launch import resume
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, fail, finish, run
@@ -69,11 +69,11 @@ class Followed:
 
     def __init__(self) -> None:
         self.seen: list[Event] = []
-        self.follower: RunFollower | None = None
+        self.follower: RunReader | None = None
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Started) and self.follower is None:
-            self.follower = RunFollower(event.run, Clock())
+            self.follower = RunReader(event.run, Clock())
         self.poll()
 
     def poll(self) -> list[Event]:
@@ -82,9 +82,9 @@ class Followed:
         return new
 
 
-def follow(path: Path) -> tuple[RunFollower, list[Event]]:
+def follow(path: Path) -> tuple[RunReader, list[Event]]:
     """Follow a run that has ended."""
-    follower = RunFollower(path, Clock())
+    follower = RunReader(path, Clock())
     return follower, list(follower.poll())
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from td3core.remote.status import Status
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.status import Status
 from tests.support.lives import Life, differences, run_of
 
 WAIT_S = 60

@@ -13,10 +13,10 @@ from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Phase, Progress, Started, Tuned, Warned
 from td3core.remote.access import RemoteAccess
-from td3core.remote.status import Answer, Status
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.status import Answer, Status
 from td3core.training.launch import resume, train
 from tests.support.lives import differences
 from tests.support.scripted import Script

@@ -86,6 +86,7 @@ OTHER: dict[str, Any] = {
     "actor_hidden": (9, 8),
     "critic_hidden": (8,),
     "twin_critics": False,
+    "algorithm": "ddpg",
     "actor_activation": "tanh",
     "critic_activation": "tanh",
     "normalize_observations": True,

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
+from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs import lock
-from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory, training_columns
+from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.listing import summarise
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import (

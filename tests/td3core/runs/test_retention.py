@@ -8,6 +8,7 @@ import pytest
 from studio import formatting
 from td3core import checkpoint
 from td3core.config import make_settings
+from td3core.config.networks import Sizes
 from td3core.envs.make import check_env
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Saved
@@ -120,19 +121,19 @@ def test_what_is_foretold_of_the_disk_is_what_the_run_takes(runs_dir: Path, valu
     ended, _ = run(runs_dir, **values)
     folder = RunDirectory.open(ended.run)
     info = check_env(folder.config.choice)
-    one = disk_usage.checkpoint_bytes(folder.config, info.obs_dim, info.act_dim)
+    one = disk_usage.checkpoint_bytes(folder.config, info.sizes)
     assert one == pytest.approx(folder.last.stat().st_size, rel=0.25)
     files = {path.stat().st_ino for path in folder.checkpoints.iterdir()}
     # The last one may be a second name of the newest.
     assert 0 <= disk_usage.checkpoint_count(folder.config) - len(files) <= 1
-    kept = disk_usage.buffer_bytes(folder.config, info.obs_dim, info.act_dim)
+    kept = disk_usage.buffer_bytes(folder.config, info.sizes)
     assert kept == 120 * 4 * (2 * info.obs_dim + info.act_dim + 2)
     assert disk_usage.used_bytes(ended.run) >= len(files) * folder.last.stat().st_size
 
 
 def test_without_a_kept_memory_it_takes_nothing() -> None:
     config, _ = make_settings({"env": STEPS, "keep_replay": False})
-    assert disk_usage.buffer_bytes(config, 24, 4) == 0
+    assert disk_usage.buffer_bytes(config, Sizes(24, 4)) == 0
 
 
 @pytest.mark.parametrize(

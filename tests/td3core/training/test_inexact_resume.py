@@ -85,6 +85,30 @@ def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.Monkey
     assert entry["message"] == said
 
 
+def test_a_run_of_the_torch_engine_before_autograd_goes_on_and_says_that_digits_change(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = fingerprint.record
+
+    def earlier(*arguments: Any) -> dict[str, str]:
+        found = made(*arguments) | {"probe": "other bits"}
+        del found["gradients"]
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fingerprint, "record", earlier)
+        ended = stopped(runs_dir, 50, **VALUES, engine="torch")
+    refused, _ = go_on(ended.run, exact=True)
+    assert isinstance(refused, Failed)
+    assert "cannot be resumed exactly" in refused.message
+    outcome, told = go_on(ended.run)
+    assert isinstance(outcome, Ended)
+    said = told.all(Warned)[0].message
+    assert "digits will differ: the way torch finds gradients was written out" in said
+    (entry,) = (e for e in RunDirectory.open(ended.run).journal() if e.get("event") == "inexact")
+    assert entry["message"] == said
+
+
 def test_a_run_of_another_class_says_so_and_goes_on_in_that_of_this_process(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

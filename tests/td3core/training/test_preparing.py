@@ -14,13 +14,14 @@ from td3core.cli.experiments.group_progress import GroupProgress
 from td3core.cli.progress import ProgressReporter
 from td3core.errors import Message, StoppedError
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
-from td3core.experiments.sweeps.worker import train_run
+from td3core.experiments.jobs import ResumedRun, perform
+from td3core.experiments.sweeps.executor import outcome_of
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed, Preparing, Started, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.training.verify_resume import verify
 from tests.support.scripted import STEPS
-from tests.td3core.helpers import finish, run
+from tests.td3core.helpers import Told, finish, run
 from tests.td3core.training.resuming import stopped
 
 WAIT = Message("Compiling the update.")
@@ -65,7 +66,8 @@ def test_a_run_that_is_not_resumed_after_all_stays_as_it_was(runs_dir: Path) -> 
     before = RunDirectory.open(ended.run).ending()
     control = Control()
     control.stop()
-    assert train_run(ended.run, control).stopped == "user"
+    found = perform(ResumedRun(run=ended.run, patience_s=1.0), control, Told())
+    assert outcome_of(found).stopped == "user"
     assert RunDirectory.open(ended.run).ending() == before
 
 

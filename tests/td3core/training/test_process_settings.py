@@ -34,29 +34,33 @@ def torch_defaults() -> Iterator[None]:
     yield
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
+    torch.set_grad_enabled(True)
 
 
 DEFAULTS: dict[str, Callable[[], None]] = {
     "float64": lambda: torch.set_default_dtype(torch.float64),
     "bfloat16": lambda: torch.set_default_dtype(torch.bfloat16),
     "meta": lambda: torch.set_default_device("meta"),
+    "no gradients": lambda: torch.set_grad_enabled(False),
 }
 
 
 @pytest.mark.usefixtures("torch_defaults")
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
 @pytest.mark.parametrize("meddle", DEFAULTS.values(), ids=DEFAULTS)
 @pytest.mark.parametrize("when", ["made", *slow("reset", "stepped")])
 def test_torchs_defaults_do_not_matter(
-    runs_dir: Path, scripted: Any, meddle: Callable[[], None], when: str
+    runs_dir: Path, scripted: Any, meddle: Callable[[], None], when: str, engine: str
 ) -> None:
-    plain, _ = run(runs_dir / "plain", scripted(Script()), eval_interval=30)
+    values = {"eval_interval": 30, "engine": engine}
+    plain, _ = run(runs_dir / "plain", scripted(Script()), **values)
     assert isinstance(plain, Ended)
     script = Script(
         on_make=lambda: meddle() if when == "made" else None,
         on_reset=lambda number: meddle() if when == "reset" else None,
         on_step=lambda step: meddle() if when == "stepped" and step == 25 else None,
     )
-    outcome, _ = run(runs_dir, scripted(script), eval_interval=30)
+    outcome, _ = run(runs_dir, scripted(script), **values)
     assert isinstance(outcome, Ended), outcome
     assert same(tensors(plain.last_checkpoint), tensors(outcome.last_checkpoint))
     resumed, _ = go_on(outcome.run, steps=80)

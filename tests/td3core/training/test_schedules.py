@@ -11,9 +11,9 @@ import pytest
 from td3core import checkpoint
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Tuned
-from td3core.remote.follow import RunFollower
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry, is_scheduled
+from td3core.runs.reader import RunReader
 from td3core.training.launch import branch, train
 from td3core.training.verify_resume import verify
 from tests.support.lives import differences
@@ -139,6 +139,6 @@ def test_a_folder_deleted_before_a_change_has_it_again(
 
 def test_a_change_still_to_come_is_not_told_as_one_that_was_made(runs_dir: Path) -> None:
     run = begin(runs_dir, stop_at(45))
-    told = RunFollower(run.path).poll()
+    told = RunReader(run.path).poll()
     changes = [(e.env_steps, e.scheduled) for e in told if isinstance(e, Tuned)]
     assert changes == [(31, True), (40, True)]

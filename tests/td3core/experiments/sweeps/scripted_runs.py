@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from td3core.experiments.sweeps.conductor import SweepConductor
-from td3core.experiments.sweeps.executor import RunEnd
+from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.study import SweepStudy
-from td3core.experiments.sweeps.worker import Outcome
 from td3core.protocol.control import Control
-from td3core.runs.directory import EVALUATION_COLUMNS, RunDirectory
+from td3core.protocol.rows import EVALUATION_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_ending
 
 Curve = Callable[[RunDirectory], Sequence[float]]

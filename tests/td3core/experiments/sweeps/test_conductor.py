@@ -8,12 +8,11 @@ import pytest
 
 from td3core.errors import RequestError
 from td3core.experiments.sweeps import launch
-from td3core.experiments.sweeps.executor import RunEnd
+from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.experiments.sweeps.study import SweepStudy
-from td3core.experiments.sweeps.worker import Outcome
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
 from tests.td3core.experiments.sweeps import scripted_runs

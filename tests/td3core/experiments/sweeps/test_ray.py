@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from td3core import __version__
 from td3core.cli.app import main
+from td3core.experiments.jobs import CODEC
+from td3core.experiments.sweeps.executor import outcome_of
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.runs.directory import RunDirectory
 from tests.td3core.helpers import tiny
@@ -44,9 +47,9 @@ def test_a_node_without_the_folder_trains_on_a_copy_and_hands_it_back(tmp_path: 
     worker = RayWorker()
     elsewhere = str(tmp_path / "elsewhere" / run.path.name)
     description = (run.path / "run.toml").read_bytes()
-    assert worker.train(elsewhere, description, None) == {"needs_files": True}
-    found = worker.train(elsewhere, description, pack(run.path))
-    assert found["stopped"] == "finished"
+    assert worker.train(__version__, elsewhere, description, None) == {"needs_files": True}
+    found = worker.train(__version__, elsewhere, description, pack(run.path))
+    assert CODEC.decode(found["event"]).stopped == "finished"
     snapshot, _ = worker.news()
     for files in (snapshot, found["files"]):
         unpack(files, run.path)
@@ -61,8 +64,19 @@ def test_a_restarted_worker_asks_for_the_newest_files(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path, config, tunables)
     worker, old = RayWorker(restarted=True), pack(run.path)
     elsewhere = str(tmp_path / "elsewhere")
-    assert worker.train(elsewhere, b"", old) == {"needs_files": True}
-    assert worker.train(elsewhere, b"", old)["stopped"] == "finished"
+    assert worker.train(__version__, elsewhere, b"", old) == {"needs_files": True}
+    found = worker.train(__version__, elsewhere, b"", old)
+    assert CODEC.decode(found["event"]).stopped == "finished"
+
+
+def test_a_node_with_another_version_trains_nothing(tmp_path: Path) -> None:
+    config, tunables = tiny(steps=20)
+    run = RunDirectory.create(tmp_path, config, tunables)
+    found = RayWorker().train("0.0.1", str(run.path), (run.path / "run.toml").read_bytes(), None)
+    outcome = outcome_of(CODEC.decode(found["event"]))
+    assert outcome.stopped == "failed"
+    assert outcome.message.endswith("the sweep 0.0.1: install the same version.")
+    assert run.ending() is None
 
 
 def test_packed_files_cannot_leave_their_folder(tmp_path: Path) -> None:

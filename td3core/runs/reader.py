@@ -1,28 +1,35 @@
-"""Reads what a run of another process reports, from its folder."""
+"""Reads a run from its folder, as the events that the run itself reports.
+
+Drained once, a reader opens a run; polled, it follows one that trains in another process; one for
+each of several runs compares them.
+"""
 
 import contextlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
 from td3core.protocol.events import Event, Phase
-from td3core.remote.liveness import Liveness
-from td3core.remote.rows import GrowingJournal, GrowingTables, NewRows
-from td3core.remote.status import Answer, Notice, Status
-from td3core.runs import journal, lock
-from td3core.runs.directory import RunDirectory
+from td3core.runs import journal
+from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.disk_usage import used_bytes
+from td3core.runs.growing import GrowingJournal, GrowingTables, NewRows
 from td3core.runs.journal import Entry
-from td3core.runs.metadata import RunStatus
+from td3core.runs.listing import state_of, steps_saved
+from td3core.runs.liveness import Liveness
+from td3core.runs.metadata import Ending, RunStatus
 from td3core.runs.naming import name_of
+from td3core.runs.status import Answer, Notice, Status
 from td3core.system.regular_files import exists, glob
 
 _FIRST_STATUS_S = 5.0
@@ -31,7 +38,7 @@ _LIST_S = 1.0
 """Seconds between two looks at the checkpoints."""
 
 
-class RunFollower:
+class RunReader:
     """Reports the events of one run as the run itself does, a moment later.
 
     Only reads, and needs nothing of the run's process. Call :meth:`poll` a few times a second, not
@@ -39,23 +46,30 @@ class RunFollower:
     its step no longer holds: the run was resumed, or its tables were rewritten.
     """
 
-    def __init__(self, run: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open a run.
+    def __init__(
+        self,
+        run: Path,
+        clock: Callable[[], float] = time.monotonic,
+        tables: Sequence[str] = TABLES,
+    ) -> None:
+        """Open a run; only those of its ``tables`` are read.
 
         Raises:
             RequestError: it is no run.
         """
-        self._directory = RunDirectory.open(run)
-        self.run = self._directory.path
+        self.directory = RunDirectory.open(run)
+        self.run = self.directory.path
         self._clock, self._began_at = clock, clock()
         self._liveness = Liveness(self.run, clock)
-        self._tables = GrowingTables(self.run)
-        self._journal = GrowingJournal(self._directory.journal_file)
-        self._checkpoints = _Checkpoints(self._directory, clock)
-        self._tunables = self._directory.first_tunables
+        self._tables = GrowingTables(self.run, tables)
+        self._journal = GrowingJournal(self.directory.journal_file)
+        self._checkpoints = _Checkpoints(self.directory, clock)
+        self._tunables = self.directory.first_tunables
         self._status: Status | None = None
         self._session, self._beat, self._warned = "", 0, 0
         self._env_steps = self._updates = self._episodes = 0
+        self._wall_s = 0.0
+        self._last_mean = self._best_mean = math.nan
         self.state: RunStatus | None = None
         """What has become of the run; None before the first events."""
         self.behind = False
@@ -75,25 +89,44 @@ class RunFollower:
             return ()
         return tuple(self._events(status, alive=alive))
 
+    def drain(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Yield all that has happened so far; :meth:`poll` returns what comes later.
+
+        ``stopped`` is asked now and then; True ends the reading early.
+        """
+        while not stopped():
+            status = Status.read(self.run)
+            yield from self._events(status, alive=self._liveness.check(status))
+            if not self.behind:
+                return
+
+    def again(self) -> events.Started:
+        """Return the event with which one who knows the run so far begins to follow it."""
+        self._beat = -1
+        return self._start(self._env_steps, anew=False)
+
     def _events(self, status: Status | None, *, alive: bool) -> Iterator[Event]:
         self._status = status
         session = status.session if status else ""
+        # A run that has just begun shows its first status late.
+        same = session == self._session or (not self._session and self.state is RunStatus.RUNNING)
         if self.state is None:
             yield self._start(self._first_step)
-        elif session != self._session and status is not None:
+        elif not same and status is not None:
             yield self._start(status.began_at)
         elif alive and self.state is not RunStatus.RUNNING:
             yield self._start(self._env_steps, anew=False)
         self._session = session
-        rows = self._tables.read(status.reward_threshold if status else None)
+        rows = self._tables.read(self._threshold)
         if rows.rewritten:
             yield self._start(self._first_step)
-            rows = self._tables.read(status.reward_threshold if status else None)
+            rows = self._tables.read(self._threshold)
         self.behind = rows.more
         yield from self._take(rows, alive=alive)
         if status is not None:
             yield from self._new_warnings(status.warnings)
-        was, self.state = self.state, RunStatus.RUNNING if alive else self._state_without_process()
+        was = self.state
+        self.state = RunStatus.RUNNING if alive else state_of(self.directory)[0]
         if not alive and was is not self.state and not self.behind:
             yield from self._checkpoints.last()
             yield self._ending()
@@ -105,58 +138,78 @@ class RunFollower:
 
     @property
     def _first_step(self) -> int:
-        parent = self._directory.parent
+        parent = self.directory.parent
         return parent.env_steps if parent else 0
+
+    @property
+    def _threshold(self) -> float | None:
+        """The return at which the environment counts as solved, if that is on record."""
+        if self._status is not None:
+            return self._status.reward_threshold
+        for path in (self.directory.last, self.directory.best):
+            with contextlib.suppress(RequestError):
+                return read_header(path).env.reward_threshold
+        return None
 
     def _start(self, env_steps: int, *, anew: bool = True) -> events.Started:
         """Report a beginning; ``anew``: read again all that comes after it."""
         status, repeated = self._status, max(self._env_steps - env_steps, 0)
         with contextlib.suppress(RequestError):
             # A resumed run may have more steps.
-            self._directory = RunDirectory.open(self.run)
+            self.directory = RunDirectory.open(self.run)
         if anew:
             self._tables.restart(env_steps)
             self._journal.restart(env_steps)
             self._env_steps = env_steps
-            self._tunables = self._directory.first_tunables
+            self._tunables = self.directory.first_tunables
             for entry in self._journal.changes:
                 self._apply(entry)
         if status is None or status.session != self._session:
             self._warned = 0
-        config = self._directory.config
+        config = self.directory.config
         return events.Started(
             run=self.run,
             config=config,
-            tunables=status.tunables if status else self._tunables,
+            tunables=self._tunables,
             env_steps=env_steps,
             device=status.device if status else config.device,
             threads=status.threads if status else config.torch_threads,
             products=status.products if status else "",
             reward_threshold=status.reward_threshold if status else None,
             repeated_steps=repeated,
-            name=name_of(self._directory),
+            name=name_of(self.directory),
         )
 
     # What is new --------------------------------------------------------------------------------
 
     def _take(self, rows: NewRows, *, alive: bool) -> Iterator[Event]:
         status = self._status
-        steps = [self._env_steps, rows.env_steps]
+        steps, times = [self._env_steps, rows.env_steps], [rows.wall_s]
         if status is not None and status.env_steps >= status.began_at:
             steps.append(status.env_steps)
-        self._env_steps = max(steps)
+            times.append(status.wall_s)
+        if not alive:
+            ending = self.directory.ending()
+            steps += [steps_saved(self.directory), ending.env_steps if ending else 0]
+            times.append(ending.wall_s if ending else 0.0)
+        self._env_steps, self._wall_s = max(steps), max(times)
         yield from self._new_entries(everything=status is None or not alive)
         yield from rows.evaluations
-        self._checkpoints.note(rows.evaluations)
+        self._note(rows.evaluations)
         if len(rows.training):
-            self._updates = int(rows.training[-1, 1])
+            self._updates = int(np.nan_to_num(rows.training[-1, 1]))
         if rows.episodes:
-            self._episodes = rows.episodes[-1].episode
+            self._episodes = max(each.episode for each in rows.episodes)
         beat = status.beat if status else 0
         if rows.any or beat != self._beat or self.state is None:
             self._beat = beat
             yield self._progress(rows, alive=alive)
         yield from self._checkpoints.new()
+
+    def _note(self, evaluations: Sequence[events.Evaluated]) -> None:
+        self._checkpoints.note(evaluations)
+        for mean in (each.mean for each in evaluations):
+            self._last_mean, self._best_mean = mean, float(np.fmax(self._best_mean, mean))
 
     def _new_entries(self, *, everything: bool) -> Iterator[Event]:
         entries = self._journal.read(self._env_steps, everything=everything)
@@ -192,23 +245,34 @@ class RunFollower:
         return name, old, getattr(self._tunables, name)
 
     def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
-        status, config = self._status, self._directory.config
+        status, config = self._status, self.directory.config
         phase = Phase.LEARNING if self._env_steps > config.learning_starts else Phase.WARM_UP
-        tunables = status.tunables if status else self._tunables
+        tunables = status.tunables if status and alive else self._tunables
         noise = status.exploration_noise if status else tunables.exploration_noise
         return events.Progress(
             phase=status.phase if status and alive else phase,
             env_steps=self._env_steps,
-            updates=max(status.updates if status else 0, self._updates),
-            episodes=max(status.episodes if status else 0, self._episodes),
-            steps_per_s=status.steps_per_s if status else 0.0,
-            wall_s=max(status.wall_s if status else 0.0, rows.wall_s),
+            updates=self._most("updates"),
+            episodes=self._most("episodes"),
+            steps_per_s=self._steps_per_s,
+            wall_s=self._wall_s,
             exploration_noise=noise,
             revision=status.revision if status else 0,
             tunables=tunables,
             training=rows.training,
             ended=rows.episodes,
         )
+
+    def _most(self, count: str) -> int:
+        """Return how many updates or episodes the tables or the status know of."""
+        known: int = getattr(self, f"_{count}")
+        return max(known, getattr(self._status, count) if self._status else 0)
+
+    @property
+    def _steps_per_s(self) -> float:
+        if self._status is not None:
+            return self._status.steps_per_s
+        return self._env_steps / self._wall_s if self._wall_s else 0.0
 
     def _new_warnings(self, warnings: tuple[Notice, ...]) -> Iterator[Event]:
         for each in warnings:
@@ -219,32 +283,34 @@ class RunFollower:
 
     # The end ------------------------------------------------------------------------------------
 
-    def _state_without_process(self) -> RunStatus:
-        ending = self._directory.ending()
-        if ending is None or lock.left_behind(self.run):
-            return RunStatus.INTERRUPTED
-        return ending.state
-
     def _ending(self) -> Event:
-        run, ending, status = self._directory, self._directory.ending(), self._status
-        if ending is None or self.state is RunStatus.INTERRUPTED:
+        run, state = self.directory, self.state
+        if state is None or state is RunStatus.INTERRUPTED:
             return events.Interrupted(run=self.run, env_steps=self._env_steps)
+        # Runs of early versions have none.
+        ending = run.ending() or Ending(stopped="finished")
         ended = events.Ended(
             run=self.run,
             stopped=ending.stopped,
-            env_steps=ending.env_steps,
-            updates=max(status.updates if status else 0, self._updates),
-            episodes=max(status.episodes if status else 0, self._episodes),
-            wall_s=ending.wall_s,
-            steps_per_s=status.steps_per_s if status else 0.0,
-            last_eval_return=ending.last_eval_return,
-            best_eval_return=ending.best_eval_return,
+            env_steps=ending.env_steps or self._env_steps,
+            updates=self._most("updates"),
+            episodes=self._most("episodes"),
+            wall_s=ending.wall_s or self._wall_s,
+            steps_per_s=self._steps_per_s,
+            last_eval_return=_known(ending.last_eval_return, self._last_mean),
+            best_eval_return=_known(ending.best_eval_return, self._best_mean),
             best_checkpoint=run.best if exists(run.best) else None,
             last_checkpoint=run.last if exists(run.last) else None,
         )
         if ending.stopped == "failed":
             return events.Failed(message=Message(ending.message), details="", ending=ended)
         return ended
+
+
+def _known(recorded: float | None, found: float) -> float | None:
+    if recorded is not None:
+        return recorded
+    return found if math.isfinite(found) else None
 
 
 def _same_request(entry: Entry) -> tuple[int, bool, str, bool]:
@@ -262,7 +328,7 @@ class _Checkpoints:
         self._best, self._last = _stamp(run.best), _stamp(run.last)
         self._means: dict[int, float] = {}
 
-    def note(self, evaluations: tuple[events.Evaluated, ...]) -> None:
+    def note(self, evaluations: Sequence[events.Evaluated]) -> None:
         """Remember mean returns: they belong to checkpoints."""
         self._means |= {each.env_steps: each.mean for each in evaluations}
 
@@ -310,3 +376,15 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return about.st_mtime_ns, about.st_size
+
+
+def ending_of(run: Path) -> events.Ended | None:
+    """Return how a run ended; None if it goes on, was interrupted or has failed.
+
+    Raises:
+        RequestError: it is no run.
+    """
+    last = None
+    for event in RunReader(run).drain():
+        last = event
+    return last if isinstance(last, events.Ended) else None

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from td3core.remote.status import Status
 from td3core.runs import lock
+from td3core.runs.status import Status
 
 PATIENCE_S = 8.0
 """Without a sign of life for so long, a run on another machine counts as interrupted."""

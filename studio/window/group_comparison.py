@@ -1,0 +1,50 @@
+"""Shows the curves of a group of seeds as it trains, and again after its end."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+
+from studio.experiments.group_session import GroupSession
+from studio.plots.compare.session import CompareSession
+from studio.session.group_record import GroupRecord
+from td3core.experiments.groups.seed_status import SeedStatus
+
+
+class GroupComparison(QObject):
+    """Opens the comparison with the first run of a group, and adds the others as they begin."""
+
+    def __init__(self, groups: GroupSession, comparing: CompareSession, parent: QObject) -> None:
+        super().__init__(parent)
+        self._groups, self._comparing = groups, comparing
+        self._awaited = False
+        """True until the group that was started has shown its first run."""
+        groups.group_started.connect(self._on_started)
+        groups.status_changed.connect(self._on_status)
+
+    @Slot(object)
+    def show(self, record: GroupRecord) -> None:
+        """Compare the runs of a group that have begun."""
+        paths = [status.run for status in record.statuses.values() if status.run is not None]
+        if paths:
+            self._comparing.compare(paths, record.group.name)
+
+    @Slot(object, str)
+    def show_runs(self, paths: list[Path], group: str) -> None:
+        """Compare the runs of a group that ended before."""
+        self._comparing.compare(paths, group)
+
+    @Slot()
+    def _on_started(self) -> None:
+        self._awaited = True
+
+    @Slot(object)
+    def _on_status(self, status: SeedStatus) -> None:
+        record = self._groups.current
+        if status.run is None or record is None:
+            return
+        if self._awaited:
+            self._awaited = False
+            self.show(record)
+        elif self._comparing.group == record.group.name:
+            # Closed or replaced by the user, it stays so.
+            self._comparing.add(status.run)

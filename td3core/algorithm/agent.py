@@ -1,0 +1,68 @@
+"""What a run knows of an algorithm, and how it gets one."""
+
+from pkgutil import resolve_name
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from td3core.arrays import Arrays
+from td3core.buffer.sampler import Draws
+from td3core.config import RunConfig, Tunables
+from td3core.config.algorithms import entry_of
+from td3core.config.networks import Sizes
+from td3core.inference.normaliser import Normaliser
+from td3core.inference.policy import Policy
+
+
+class Algorithm(Protocol):
+    """Networks and the update that trains them; made from settings, sizes and nothing else.
+
+    Its class takes ``(config, tunables, obs_dim, act_dim)``, and computes with ``config.engine``.
+    """
+
+    updates: int
+    """Updates done so far."""
+    tunables: Tunables
+    """The live settings in force."""
+
+    def apply(self, tunables: Tunables) -> None:
+        """Use these live settings from the next update on."""
+        ...
+
+    def set_lr_share(self, share: float) -> None:
+        """Scale all learning rates by ``share``, for a schedule that lowers them."""
+        ...
+
+    def update_from(self, draws: Draws) -> None:
+        """Do the updates of ``draws``."""
+        ...
+
+    def policy(self, normaliser: Normaliser | None = None) -> Policy:
+        """Return the actor as a NumPy policy that follows every update."""
+        ...
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that a checkpoint needs, by name."""
+        ...
+
+    def load_state(self, arrays: Arrays, updates: int) -> None:
+        """Restore what :meth:`state` returned, and the update counter."""
+        ...
+
+    def take_metrics(self) -> dict[str, float]:
+        """Return means over the updates since the last call by name; none without an update."""
+        ...
+
+    def pending_metrics(self) -> dict[str, NDArray[Any]]:
+        """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
+        ...
+
+    def diverged_network(self) -> str | None:
+        """Return the name of a network with a weight that is not finite, if there is one."""
+        ...
+
+
+def make_agent(config: RunConfig, tunables: Tunables, sizes: Sizes) -> Algorithm:
+    """Return a new agent of the algorithm that the settings name."""
+    agent: Algorithm = resolve_name(entry_of(config).agent)(config, tunables, *sizes)
+    return agent

@@ -1,0 +1,77 @@
+"""Multilayer perceptrons, and their parameters in one vector."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from td3core.config.networks import Group
+
+_ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
+
+Layers = Sequence[tuple[Tensor, Tensor]]
+"""Weight (out, in) and bias (out,) of each layer, from input to output."""
+
+
+class Perceptron:
+    """Hidden layers with ``relu`` or ``tanh``, then a linear one."""
+
+    def __init__(self, layers: Layers, activation: str) -> None:
+        self.layers = layers
+        self._activation = _ACTIVATIONS[activation]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Map (batch, in) to (batch, out)."""
+        *hidden, output = self.layers
+        for weight, bias in hidden:
+            x = self._activation(F.linear(x, weight, bias))
+        return F.linear(x, *output)
+
+
+class Parameters:
+    """Weights and biases of a group of networks in one vector.
+
+    It holds, layer by layer, the weights (out, in) of each network, then the biases (out,) of each:
+    what optimiser, target averaging and the compiled update work on. ``tensors`` are its parts in
+    that order.
+    """
+
+    def __init__(self, group: Group, flat: Tensor, *, learning: bool = False) -> None:
+        """Lay the networks over ``flat``; ``learning`` ones have gradients."""
+        self._names, self.flat = group.names, flat
+        count = len(group.names)
+        shapes = [
+            shape
+            for n, m in pairwise(group.widths)
+            for shape in (*[(m, n)] * count, *[(m,)] * count)
+        ]
+        parts = torch.split(flat, [int(np.prod(shape)) for shape in shapes])
+        self.tensors = [
+            part.view(shape).detach().requires_grad_(learning)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
+        weights = [self.tensors[i :: 2 * count] for i in range(count)]
+        biases = [self.tensors[count + i :: 2 * count] for i in range(count)]
+        self.networks = [
+            Perceptron(list(zip(*layers, strict=True)), group.activation)
+            for layers in zip(weights, biases, strict=True)
+        ]
+
+    @torch.no_grad()
+    def draw(self, source: np.random.Generator) -> None:
+        """Draw U(-1/sqrt(fan_in), 1/sqrt(fan_in)), as the published TD3 has it from torch."""
+        for network in self.networks:
+            for weight, bias in network.layers:
+                bound = 1.0 / weight.shape[1] ** 0.5
+                for part in (weight, bias):
+                    part.copy_(torch.from_numpy(source.uniform(-bound, bound, tuple(part.shape))))
+
+    def named(self, suffix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """Yield every weight and bias, without gradients, by ``name<suffix>.layer.weight``."""
+        for name, network in zip(self._names, self.networks, strict=True):
+            for i, (weight, bias) in enumerate(network.layers):
+                yield f"{name}{suffix}.{i}.weight", weight.detach()
+                yield f"{name}{suffix}.{i}.bias", bias.detach()

@@ -1,0 +1,129 @@
+"""From the replay buffer to finished batches: drawn, n steps long, normalised."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.config import Tunables
+from td3core.inference.normaliser import Normaliser
+from td3core.randomness import generator_state, restore_generator
+
+_LARGEST_DRAW = 1_000_000
+"""Transitions drawn at once: 8 MB of row numbers."""
+_GENERATOR = "generator.replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Transitions for some updates in a row. Iterating gives the finished batch of each.
+
+    The compiled update gathers and normalises the rows itself, as it goes.
+    """
+
+    buffer: ReplayBuffer
+    """Where they are from; its layout is that of ``rows``."""
+    rows: Floats
+    """(n, width): those of the buffer, or made of several of them each."""
+    index: NDArray[np.int64]
+    """(updates, batch): the rows of each update."""
+    normaliser: Normaliser | None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[Batch[Floats]]:
+        for index in self.index:
+            batch = self.buffer.layout.columns(self.rows[index])
+            if self.normaliser is not None:
+                obs, next_obs = self.normaliser(batch.obs), self.normaliser(batch.next_obs)
+                batch = batch._replace(obs=obs, next_obs=next_obs)
+            yield batch
+
+    @property
+    def are_stored(self) -> bool:
+        """Whether a batch is nothing but rows as the buffer holds them."""
+        return self.rows is self.buffer.rows and self.normaliser is None
+
+
+class Sampler:
+    """Draws the transitions of updates, uniformly and with replacement.
+
+    Transitions are stored raw and normalised by the present statistics, which keep moving.
+    """
+
+    def __init__(
+        self,
+        buffer: ReplayBuffer,
+        source: np.random.Generator,
+        normaliser: Normaliser | None = None,
+        stride: int = 1,
+    ) -> None:
+        """``stride``: the next step of an episode is so many rows later."""
+        self._buffer, self._source = buffer, source
+        self._normaliser, self._stride = normaliser, stride
+
+    def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
+        """Draw for so many updates: at once if memory allows, else by and by."""
+        most = max(_LARGEST_DRAW // tunables.batch_size, 1)
+        for first in range(0, updates, most):
+            count = min(updates - first, most)
+            index = self._buffer.draw(self._source, (count, tunables.batch_size))
+            yield self.take(index, tunables)
+
+    def take(self, index: NDArray[np.int64], tunables: Tunables) -> Draws:
+        """Return the transitions that begin at these rows (updates, batch) of the buffer."""
+        rows = self._buffer.rows
+        if tunables.n_step > 1:
+            rows = self._n_step_rows(index.ravel(), tunables.n_step, tunables.gamma)
+            index = np.arange(index.size).reshape(index.shape)
+        return Draws(self._buffer, rows, index, self._normaliser)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return a copy of the state of its generator."""
+        return {_GENERATOR: generator_state(self._source)}
+
+    def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Restore what :meth:`state` returned."""
+        restore_generator(self._source, tensors[_GENERATOR])
+
+    def _n_step_rows(self, index: NDArray[np.int64], steps: int, gamma: float) -> Floats:
+        """Return rows (count, width) whose rewards and next states are ``steps`` steps long.
+
+        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, the state after the last of
+        these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
+        γ (1 - ``terminated``) is the discount of that state's value.
+
+        Fewer steps where the episode ends or the newest transition is reached. The next row must
+        start where this one ends, too: an episode may have been given up, and ``unmarked`` rows
+        show in no other way that one was truncated.
+        """
+        ring, stored, at = self._buffer.rows, self._buffer.stored, self._buffer.layout
+        next_obs, after = slice(at.next_obs, at.terminated), slice(at.next_obs, at.end)
+        rows = ring[index]
+        left = ((stored - 1) % len(ring) - index) % len(ring)
+        discount = np.ones(len(index), np.float32)
+        alive = _goes_on(rows[:, at.terminated])
+        for step in range(1, steps):
+            alive &= left >= step * self._stride
+            following = ring[(index + step * self._stride) % len(ring)]
+            alive &= (following[:, at.obs : at.action] == rows[:, next_obs]).all(axis=1)
+            if not alive.any():
+                break
+            discount[alive] *= np.float32(gamma)
+            rows[alive, at.reward] += discount[alive] * following[alive, at.reward]
+            rows[alive, after] = following[alive, after]
+            alive &= _goes_on(rows[:, at.terminated])
+        rows[:, at.terminated] = 1.0 - (1.0 - rows[:, at.terminated]) * discount
+        return rows
+
+
+def _goes_on(terminated: Floats) -> NDArray[np.bool_]:
+    """Return which transitions (n,) neither terminated nor truncated their episode."""
+    going: NDArray[np.bool_] = (terminated == 0.0) & ~np.signbit(terminated)
+    return going

@@ -1,0 +1,72 @@
+"""What networks are made of: names, widths, activations.
+
+Which ones an algorithm has is declared once, in its entry in :mod:`~td3core.config.algorithms`.
+Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates read it.
+"""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from td3core.config.run_config import RunConfig
+
+ACTOR, CRITIC = "actor", "critic"
+"""Roles of a group of networks: to choose actions, and to value them."""
+
+TARGET = "_target"
+"""Ends the name of a target."""
+
+
+class Sizes(NamedTuple):
+    """What of an environment the networks depend on."""
+
+    obs_dim: int
+    act_dim: int
+
+
+class Group(NamedTuple):
+    """Networks of one form that one optimiser trains; each has a target, a slow copy of it."""
+
+    names: tuple[str, ...]
+    """First parts of the names of their tensors in a checkpoint."""
+    widths: tuple[int, ...]
+    """From the input to the output."""
+    activation: str
+    """``relu`` or ``tanh``, of the hidden layers."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights and biases of one network."""
+        return sum((n + 1) * m for n, m in pairwise(self.widths))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """First parts of the names of the targets' tensors."""
+        return tuple(f"{name}{TARGET}" for name in self.names)
+
+    def layers(self, name: str) -> list[tuple[str, str]]:
+        """Return the names of weight and bias of each layer of a network."""
+        count = len(self.widths) - 1
+        return [(f"{name}.{i}.weight", f"{name}.{i}.bias") for i in range(count)]
+
+    def shapes(self, name: str) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every weight (out, in) and bias (out,) of a network."""
+        found: dict[str, tuple[int, ...]] = {}
+        for (weight, bias), (n, m) in zip(self.layers(name), pairwise(self.widths), strict=True):
+            found |= {weight: (m, n), bias: (m,)}
+        return found
+
+
+def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, Group]:
+    """Return an actor and one or two critics."""
+    obs, act = sizes
+    critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
+    return {
+        ACTOR: Group(("actor",), (obs, *config.actor_hidden, act), config.actor_activation),
+        CRITIC: Group(critics, (obs + act, *config.critic_hidden, 1), config.critic_activation),
+    }
+
+
+def optimizer_of(role: str) -> str:
+    """Return the first part of the names of an optimiser's tensors."""
+    return f"{role}_adam"

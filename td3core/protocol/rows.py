@@ -1,0 +1,125 @@
+"""Episodes and evaluations as rows of a run's tables, and back.
+
+A quantity of an evaluation is declared here once: the column of ``evaluations.csv``, what is read
+back, and what can be plotted follow by name. It is an attribute of
+:class:`~td3core.protocol.events.Evaluated`: a field if it was measured, a property if it follows
+from the returns.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from td3core.arrays import Doubles
+from td3core.protocol.events import EpisodeEnded, Evaluated
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationMetric:
+    """One quantity of an evaluation."""
+
+    name: str
+    """Its attribute, and its column in tables and plots."""
+    meaning: str
+
+
+EVALUATION_METRICS = (
+    EvaluationMetric("mean", "mean return"),
+    EvaluationMetric("std", "standard deviation of the returns (population)"),
+    EvaluationMetric("success", "share of episodes that reach the environment's reward threshold"),
+)
+EVALUATION_COLUMNS = (
+    "env_steps",
+    *(metric.name for metric in EVALUATION_METRICS),
+    *("best", "returns", "lengths", "seed", "time_s"),
+)
+"""A metric that an evaluation has not is empty."""
+
+EPISODE_COLUMNS = (
+    *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
+    "time_s",
+)
+
+_MOST = 10**15
+_MEASURED = {metric.name for metric in EVALUATION_METRICS} & {f.name for f in fields(Evaluated)}
+
+
+def evaluation_numbers(event: Evaluated) -> tuple[float, ...]:
+    """Return the values of :data:`EVALUATION_METRICS`; NaN for what it has not."""
+    values = (getattr(event, metric.name) for metric in EVALUATION_METRICS)
+    return tuple(math.nan if value is None else float(value) for value in values)
+
+
+def evaluation_row(event: Evaluated) -> tuple[object, ...]:
+    """Return the row of ``evaluations.csv``, as :data:`EVALUATION_COLUMNS` are ordered."""
+    values = (getattr(event, metric.name) for metric in EVALUATION_METRICS)
+    return (
+        event.env_steps,
+        *("" if value is None else value for value in values),
+        int(event.is_best),
+        " ".join(map(str, event.returns)),
+        " ".join(map(str, event.lengths)),
+        event.seed,
+        f"{event.wall_s:.3f}",
+    )
+
+
+def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Evaluated:
+    """Return the evaluation of a row.
+
+    Raises:
+        KeyError: a column is missing that every version has written.
+        ValueError: a value makes no sense, or the mean is not finite.
+        OverflowError: a count is infinite.
+    """
+    measured = {name: float(row[name]) for name in _MEASURED if row.get(name)}
+    mean = float(row["mean"])
+    if not math.isfinite(mean):
+        raise ValueError(f"a mean of {mean}")
+    # A row without single returns still tells their mean.
+    returns = tuple(map(float, row.get("returns", "").split())) or (mean,)
+    return Evaluated(
+        env_steps=int(float(row["env_steps"])),
+        returns=returns,
+        lengths=tuple(int(float(value)) for value in row.get("lengths", "").split()),
+        seed=int(row.get("seed") or 0),
+        is_best=row.get("best") == "1",
+        wall_s=float(row.get("time_s") or math.nan),
+        reward_threshold=reward_threshold,
+        **measured,
+    )
+
+
+def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
+    """Return the row of ``episodes.csv``, as :data:`EPISODE_COLUMNS` are ordered."""
+    return (
+        event.episode,
+        event.env_steps,
+        event.episode_return,
+        event.shaped_return,
+        event.length,
+        int(event.terminated),
+        f"{event.wall_s:.3f}",
+    )
+
+
+def episodes_of(rows: Doubles) -> tuple[EpisodeEnded, ...]:
+    """Return the episodes of rows (n, len(EPISODE_COLUMNS)); values not on record are NaN."""
+    counts = np.nan_to_num(rows[:, [0, 1, 4]]).clip(0, _MOST).astype(np.int64)
+    columns = (*counts.T.tolist(), *rows[:, [2, 3, 5, 6]].T.tolist())
+    return tuple(
+        EpisodeEnded(
+            episode=episode,
+            env_steps=env_steps,
+            length=length,
+            episode_return=episode_return,
+            shaped_return=shaped_return,
+            terminated=terminated == 1.0,
+            wall_s=wall_s,
+        )
+        for episode, env_steps, length, episode_return, shaped_return, terminated, wall_s in zip(
+            *columns, strict=True
+        )
+    )

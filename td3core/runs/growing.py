@@ -1,0 +1,193 @@
+"""What is new in the tables and the journal of a run that grows."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from td3core.arrays import Doubles
+from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.rows import EPISODE_COLUMNS, episodes_of, evaluation_of
+from td3core.runs import journal
+from td3core.runs.directory import TABLES
+from td3core.runs.tables import parse_numbers, rising
+from td3core.runs.tail import Tail
+
+_BLOCK_LINES = 1_000
+"""Parsed at once: some milliseconds, during which no other thread gets a turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRows:
+    """What was read at once."""
+
+    training: Doubles
+    """Shape (n, len(TRAINING_COLUMNS)), read-only."""
+    episodes: tuple[EpisodeEnded, ...]
+    evaluations: tuple[Evaluated, ...]
+    wall_s: float
+    """The latest time in the tables so far, in seconds."""
+    rewritten: bool
+    """True if a table no longer begins with what was read before; nothing else is valid then."""
+    more: bool
+
+    @property
+    def any(self) -> bool:
+        """True if a table has grown."""
+        return bool(len(self.training) or self.episodes or self.evaluations)
+
+    @property
+    def env_steps(self) -> int:
+        """The furthest step; 0 without rows."""
+        steps = [int(step) for step in self.training[-1:, 0]]
+        steps += [each.env_steps for each in self.episodes[-1:]]
+        steps += [each.env_steps for each in self.evaluations[-1:]]
+        return max(steps, default=0)
+
+
+class GrowingTables:
+    """Tables of one run. Damaged rows and those of earlier steps are left out."""
+
+    def __init__(self, run: Path, names: Sequence[str] = TABLES) -> None:
+        """Read the tables of these names; the others count as empty."""
+        self._tables = {
+            name: _GrowingTable(run / f"{name}.csv") for name in TABLES if name in names
+        }
+        self._wall_s = 0.0
+
+    def restart(self, after: int) -> None:
+        """Read all rows after a step anew."""
+        self._wall_s = 0.0
+        for table in self._tables.values():
+            table.restart(after)
+
+    def read(self, reward_threshold: float | None) -> NewRows:
+        """Return the rows since the last call."""
+        training = self._numbers("training", (*TRAINING_COLUMNS, "time_s"))
+        # Several environments may end an episode in one step.
+        episodes = self._numbers("episodes", ("env_steps", *EPISODE_COLUMNS), keys=2)
+        evaluations = self._evaluations(reward_threshold)
+        times = np.concatenate(
+            (training[:, -1], episodes[:, -1], [each.wall_s for each in evaluations])
+        )
+        self._wall_s = times[np.isfinite(times)].max(initial=self._wall_s)
+        rows = np.ascontiguousarray(training[:, :-1])
+        rows.flags.writeable = False
+        return NewRows(
+            training=rows,
+            episodes=episodes_of(episodes[:, 1:]),
+            evaluations=evaluations,
+            wall_s=float(self._wall_s),
+            rewritten=any(table.rewritten for table in self._tables.values()),
+            more=any(table.more for table in self._tables.values()),
+        )
+
+    def _numbers(self, name: str, columns: Sequence[str], keys: int = 1) -> Doubles:
+        table = self._tables.get(name)
+        lines = table.lines() if table else []
+        blocks = [np.empty((0, len(columns)))]
+        for begin in range(0, len(lines), _BLOCK_LINES):
+            text = "\n".join(lines[begin : begin + _BLOCK_LINES])
+            blocks.append(parse_numbers(text, table.columns, columns) if table else blocks[0])
+        rows = rising(np.concatenate(blocks), keys)
+        return rows[table.take(rows[:, 0], several=keys > 1)] if table else rows
+
+    def _evaluations(self, reward_threshold: float | None) -> tuple[Evaluated, ...]:
+        table = self._tables.get("evaluations")
+        if table is None:
+            return ()
+        found = list(_parsed(table, reward_threshold))
+        steps = np.array([(each.env_steps, at) for at, each in enumerate(found)], dtype=np.float64)
+        chosen = rising(steps.reshape(-1, 2))
+        chosen = chosen[table.take(chosen[:, 0])]
+        return tuple(found[int(at)] for at in chosen[:, 1])
+
+
+def _parsed(table: "_GrowingTable", reward_threshold: float | None) -> Iterator[Evaluated]:
+    for line in table.lines():
+        cells = line.rstrip("\r").split(",")
+        if len(cells) == len(table.columns):
+            row = dict(zip(table.columns, cells, strict=True))
+            with contextlib.suppress(KeyError, ValueError, OverflowError):
+                yield evaluation_of(row, reward_threshold)
+
+
+class _GrowingTable:
+    """The lines of one table, and how far its steps were taken."""
+
+    def __init__(self, path: Path) -> None:
+        self._tail = Tail(path)
+        self.columns: Sequence[str] = ()
+        self._reached = -1.0
+        self.rewritten = self.more = False
+
+    def restart(self, after: int) -> None:
+        self._tail.restart()
+        self.columns, self._reached = (), after + 0.5
+
+    def lines(self) -> list[str]:
+        """Return the rows since the last call."""
+        piece = self._tail.read()
+        self.rewritten, self.more = piece.rewritten, piece.more
+        if piece.rewritten:
+            return []
+        lines = list(piece.lines)
+        if lines and not self.columns:
+            self.columns = lines.pop(0).rstrip("\r").split(",")
+        return lines if "env_steps" in self.columns else []
+
+    def take(self, env_steps: Doubles, *, several: bool = False) -> Any:
+        """Return which rows are new, by their rising steps (n,), and remember them.
+
+        A table that was read while it was being rewritten may repeat some. ``several``: more rows
+        of the last step may come.
+        """
+        fresh = env_steps >= self._reached if several else env_steps > self._reached
+        self._reached = max([self._reached, *env_steps[-1:]])
+        return fresh
+
+
+class GrowingJournal:
+    """The entries of a run's journal, each handed out once its step is reached."""
+
+    def __init__(self, path: Path) -> None:
+        self._tail = Tail(path)
+        self._waiting: list[dict[str, Any]] = []
+        self._taken: list[dict[str, Any]] = []
+
+    def restart(self, after: int) -> None:
+        """Hand out the live changes after a step again: the run makes them again."""
+        again = [entry for entry in self._taken if entry["step"] > after and "field" in entry]
+        self._taken = [entry for entry in self._taken if entry["step"] <= after]
+        self._waiting = again + self._waiting
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The live changes handed out so far."""
+        return [entry for entry in self._taken if "field" in entry]
+
+    def read(self, reached: int, *, everything: bool = False) -> list[dict[str, Any]]:
+        """Return the new entries up to the step reached, by step.
+
+        ``everything``: also later ones, but for changes that the run was started with and that are
+        still to come. The rows of a run may end before its journal does.
+        """
+        piece = self._tail.read()
+        found = [entry for entry in map(journal.parse, piece.lines) if entry is not None]
+        if piece.rewritten:
+            # Changes were struck out that had not been made yet.
+            self._waiting = [entry for entry in found if entry not in self._taken]
+        else:
+            self._waiting += found
+        due: list[dict[str, Any]] = []
+        waiting: list[dict[str, Any]] = []
+        for entry in sorted(self._waiting, key=lambda entry: entry["step"]):
+            at_end = everything and not journal.is_scheduled(entry)
+            (due if at_end or entry["step"] <= reached else waiting).append(entry)
+        self._waiting = waiting
+        self._taken += due
+        return due

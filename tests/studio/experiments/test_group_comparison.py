@@ -1,0 +1,101 @@
+"""A group shows its curves while it trains, and again after its end."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QTreeWidget
+
+from studio.window.main_window import MainWindow
+from td3core.experiments.groups.seed_status import SeedState
+from tests.studio.experiments.test_groups import PlayedGroup, fill_in, panel, played
+from tests.td3core.analysis.many_runs import write_run
+
+__all__ = ["panel", "played"]
+
+
+@pytest.fixture
+def started(window: MainWindow, find, played: type[PlayedGroup]) -> PlayedGroup:
+    """A group of two seeds that has just been started."""
+    fill_in(find, "Pendulum-v1", 1000, "0-1")
+    find("train_button").click()
+    return played.last
+
+
+def rows(find) -> list[tuple[str, str]]:
+    """Return names and final returns of the runs below the only group."""
+    tree: QTreeWidget = find("compare_table")
+    assert tree.topLevelItemCount() == 1
+    group = tree.topLevelItem(0)
+    assert group.isExpanded()
+    return [(group.child(at).text(0), group.child(at).text(2)) for at in range(group.childCount())]
+
+
+def test_the_curves_of_a_group_open_with_its_first_run_and_take_in_the_next(
+    qtbot, window, find, started, runs_dir: Path
+) -> None:
+    comparing, name = window.comparison.session, started.group.name
+    assert not comparing.active
+    first = write_run(runs_dir, [1.0, 2.0], seed=0, group=name)
+    started.show(0, SeedState.TRAINING, run=first)
+    qtbot.waitUntil(lambda: comparing.active)
+    assert find("compare_view").isVisible()
+    assert find("many_dock").isVisible()
+    assert find("compare_heading").text().startswith(f"Group {name}  ·  1 run")
+    second = write_run(runs_dir, [3.0, 4.0], seed=1, group=name)
+    started.show(1, SeedState.TRAINING, run=second)
+    qtbot.waitUntil(lambda: rows(find) == [("seed 0", "2.0"), ("seed 1", "4.0")])
+    # A line for each seed besides that of the group.
+    assert [line.label for line in comparing.shown.lines["return"]] == [
+        name,
+        "seed 0",
+        "seed 1",
+    ]
+
+
+def test_what_a_run_of_the_group_adds_is_drawn_while_it_trains(
+    qtbot, window, find, started, runs_dir: Path
+) -> None:
+    comparing = window.comparison.session
+    comparing.set_refresh_interval(20)
+    path = write_run(runs_dir, [1.0, 2.0], seed=0, group=started.group.name)
+    started.show(0, SeedState.TRAINING, run=path)
+    qtbot.waitUntil(lambda: comparing.active and not comparing.busy)
+    with (path / "evaluations.csv").open("a") as file:
+        file.write("300,9,1,,0,9,10,0,30\n")
+    qtbot.waitUntil(lambda: comparing.shown.lines["return"][0].curve.x[-1] == 300)
+
+
+def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(
+    qtbot, window, find, panel, started, runs_dir: Path
+) -> None:
+    comparing = window.comparison.session
+    path = write_run(runs_dir, [1.0, 2.0], seed=0, group=started.group.name)
+    started.show(0, SeedState.TRAINING, run=path)
+    qtbot.waitUntil(lambda: comparing.active and not comparing.busy)
+    find("compare_close_button").click()
+    started.show(0, SeedState.TRAINING, run=path, env_steps=500)
+    assert not comparing.active
+    assert not comparing.busy
+    started.end()
+    find("group_compare_button").click()
+    qtbot.waitUntil(lambda: comparing.active)
+    assert comparing.group == started.group.name
+
+
+def test_a_run_in_the_list_leads_to_the_curves_of_its_group(
+    qtbot, window, find, runs_dir: Path
+) -> None:
+    paths = [write_run(runs_dir, [float(seed)], seed=seed, group="three") for seed in range(3)]
+    other = write_run(runs_dir, [5.0], seed=7)
+    window.show_runs()
+    runs = window.runs
+    qtbot.waitUntil(lambda: len(runs.model.rows) == 4)
+    action = window.findChild(QAction, "runs_compare_group")
+    runs.view.choose([other], other)
+    assert not action.isEnabled()
+    assert action.toolTip() == "It was not started in a group"
+    runs.view.choose([paths[1]], paths[1])
+    action.trigger()
+    qtbot.waitUntil(lambda: window.comparison.session.active)
+    assert [name for name, _ in rows(find)] == ["seed 0", "seed 1", "seed 2"]
