@@ -6,6 +6,7 @@ from math import prod
 
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS
 from td3core.errors import RunError
@@ -62,15 +63,16 @@ class Playback:
             log: Keeps the numbers of the steps.
         """
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-        self.index, self._log = index, log
+        self.index = index
         self.step = BEGINNING
         """The last step taken."""
         self.env = make_env(agent.choice, render=render)
         try:
             # Only once: some physics engines remember the first reset.
-            self.obs, _ = self.env.reset(seed=reset_seed)
-            self._obs_size = prod(self.env.observation_space.shape or ())
-            self._act = self._disturbed(agent, reset_seed, pushes)
+            self.first_obs, _ = self.env.reset(seed=reset_seed)
+            """Before the first step, (obs_dim,)."""
+            act = self._disturbed(agent, reset_seed, pushes)
+            self._steps = _rollout(self.env, act, self.first_obs, log)
         except BaseException:
             self.close()
             raise
@@ -82,34 +84,18 @@ class Playback:
         return float(rate) if isinstance(rate, int | float) and rate >= 1 else float(DEFAULT_FPS)
 
     def advance(self) -> RolloutStep:
-        """Take one step.
+        """Take one step of those that are left.
 
         Raises:
             RunError: the environment returned an observation of another size than its space.
         """
-        obs, last = self.obs, self.step
-        if obs.size != self._obs_size:
-            raise RunError(
-                "The environment returned an observation of size {size} instead of {expected}"
-                " after step {step}.",
-                size=obs.size,
-                expected=self._obs_size,
-                step=last.number,
-            )
-        action = self._act(obs)
-        self.obs, reward, terminated, truncated, _ = self.env.step(action)
-        self.step = step = RolloutStep(
-            last.number + 1, reward, last.total + reward, terminated, truncated
-        )
-        if self._log is not None:
-            self._log.add(step, obs, action)
+        self.step = step = next(self._steps)
         return step
 
     def __iter__(self) -> Iterator[RolloutStep]:
         """Take the steps that are left."""
-        step = self.step
-        while not step.over:
-            step = self.advance()
+        for step in self._steps:
+            self.step = step
             yield step
 
     def close(self) -> None:
@@ -124,3 +110,27 @@ class Playback:
             case Variant.PUSH:
                 return Disturbed(agent.policy, seed, pushes=pushes(self.fps))
         return agent.policy
+
+
+def _rollout(
+    env: AgentView, act: Act, obs: Floats, log: EpisodeLog | None
+) -> Iterator[RolloutStep]:
+    """Yield the steps of an episode that begins with ``obs``."""
+    expected = prod(env.observation_space.shape or ())
+    number, total, over = 0, 0.0, False
+    while not over:
+        if obs.size != expected:
+            raise RunError(
+                "The environment returned an observation of size {size} instead of {expected}"
+                " after step {step}.",
+                size=obs.size,
+                expected=expected,
+                step=number,
+            )
+        seen, action = obs, act(obs)
+        obs, reward, terminated, truncated, _ = env.step(action)
+        number, total, over = number + 1, total + reward, terminated or truncated
+        step = RolloutStep(number, reward, total, terminated, truncated)
+        if log is not None:
+            log.add(step, seen, action)
+        yield step

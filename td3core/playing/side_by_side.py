@@ -38,6 +38,8 @@ class SideBySide:
                 self.playbacks.append(playback)
                 log = None
             made.pop_all()
+        self.step = _together(self.steps)
+        """The furthest step, over when all are, with the reward and return of the first."""
 
     @property
     def fps(self) -> float:
@@ -49,25 +51,28 @@ class SideBySide:
         """Where each of them is."""
         return tuple(playback.step for playback in self.playbacks)
 
-    @property
-    def step(self) -> RolloutStep:
-        """The furthest step, over when all are, with the reward and return of the first."""
-        first, *others = self.steps
-        if not others:
-            return first
-        over = first.over and all(step.over for step in others)
-        ended = over and first.terminated and all(step.terminated for step in others)
-        number = max(first.number, *(step.number for step in others))
-        return RolloutStep(number, first.reward, first.total, ended, over and not ended)
-
     def advance(self) -> list[int]:
         """Take one step with each that is not over; return which these are."""
+        if len(self.playbacks) == 1:
+            self.step = self.playbacks[0].advance()
+            return [0]
         moving = [at for at, playback in enumerate(self.playbacks) if not playback.step.over]
         for at in moving:
             self.playbacks[at].advance()
+        self.step = _together(self.steps)
         return moving
 
     def close(self) -> None:
         """Close the environments."""
         for playback in self.playbacks:
             playback.close()
+
+
+def _together(steps: tuple[RolloutStep, ...]) -> RolloutStep:
+    first, *others = steps
+    if not others:
+        return first
+    over = all(step.over for step in steps)
+    ended = over and all(step.terminated for step in steps)
+    number = max(step.number for step in steps)
+    return RolloutStep(number, first.reward, first.total, ended, over and not ended)

@@ -46,7 +46,7 @@ class LoadedAgent:
             RequestError: it has.
         """
         known = self.header.env
-        sizes = (playback.obs.size, prod(playback.env.action_space.shape or ()))
+        sizes = (playback.first_obs.size, prod(playback.env.action_space.shape or ()))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
                 f"{self.path.name} was trained on {self.env_id} with {known.obs_dim}"
