@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings
 
 from studio.formatting import format_return
-from studio.replay.options.options import OPENGL_CHOICES
+from studio.replay.options import OPENGL_CHOICES
 from studio.session.controller import SessionState
 from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
