@@ -7,7 +7,6 @@ import numpy as np
 
 from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
-from studio.session.model import RunModel
 from studio.session.series import Numbers
 from td3core.analysis.results import XAxis
 
@@ -55,7 +54,7 @@ class StepMap:
 BY_STEPS = StepMap()
 
 
-def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepMap:
+def map_of(curves: RunCurves, axis: XAxis) -> StepMap:
     """Return the map of a run, from the episodes and times recorded so far."""
     if axis == "steps":
         return BY_STEPS

@@ -367,7 +367,7 @@ class MainWindow(QMainWindow):
         self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
-        self.memory.save(self.model.run)
+        self.memory.save(self.model.record.run)
         self.memory.stop()
         self.share.shutdown()
         self.panels.shutdown()

@@ -54,8 +54,9 @@ class ResumeOffer(QObject):
         """Return the run that can be resumed, and what it is called."""
         if self._controller.busy or self._controller.following:
             return None
-        if self._model.run is not None:
-            return self._model.run, self._model.title
+        record = self._model.record
+        if record.run is not None:
+            return record.run, record.title
         rows = [row for row in self._parts.runs.view.chosen() if row.summary is not None]
         return (rows[0].path, rows[0].title) if len(rows) == 1 else None
 
@@ -72,8 +73,9 @@ class ResumeOffer(QObject):
 
     def _edited(self, run: Path) -> Tunables | None:
         """Return the live settings on show, if they were changed since this run has ended."""
-        progress, config, parts = self._model.progress, self._model.config, self._parts
-        if run != self._model.run or progress is None or config is None:
+        record, parts = self._model.record, self._parts
+        progress, config = record.progress, record.config
+        if run != record.run or progress is None or config is None:
             return None
         try:
             chosen, edited = parts.setup.settings(parts.live.tunables())

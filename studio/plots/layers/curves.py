@@ -9,10 +9,11 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, HasCurves, training_of
+from studio.plots.curve import SMOOTHED, Curve, training_of
 from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import curve_pen
-from studio.session.curves import SMOOTHED_EPISODES
+from studio.session.curves import SMOOTHED_EPISODES, RunCurves
+from studio.session.model import RunModel
 from studio.session.series import Numbers, thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import trailing_mean
@@ -24,8 +25,8 @@ _STRIPES = 24
 class CurveLayer(Layer):
     """The curves of one plot. The last one listed lies on top."""
 
-    def __init__(self, curves: Iterable[Curve], source: HasCurves) -> None:
-        self._source = source
+    def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
+        self._model = model
         self._items = {curve: make_item(curve.label) for curve in curves}
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
@@ -63,7 +64,7 @@ class CurveLayer(Layer):
 
     def _points(self, curve: Curve, view: View) -> tuple[Numbers, Numbers]:
         if self._smoothed_over(curve) is None:
-            return points_in_view(curve, self._source, view)
+            return points_in_view(curve, self._model.record.curves, view)
         x, y = self._values(curve)
         first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
         last = int(np.searchsorted(x, view.high, "right")) + 1
@@ -71,7 +72,7 @@ class CurveLayer(Layer):
 
     def _values(self, curve: Curve) -> tuple[Numbers, Numbers]:
         """Return x and y of a whole curve as it is shown, without NaN."""
-        series = curve.series_in(self._source)
+        series = curve.series_in(self._model.record.curves)
         if series is None:
             return np.empty(0), np.empty(0)
         count = self._smoothed_over(curve)
@@ -98,7 +99,7 @@ class CurveLayer(Layer):
 
     def last_step(self) -> float:
         """Return the last step of any curve."""
-        return last_step_of(self._items, self._source)
+        return last_step_of(self._items, self._model.record.curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return the curves that have points in view."""
@@ -138,7 +139,7 @@ class CurveLayer(Layer):
 
     def points(self) -> Sequence[Points]:
         """Return every point of every curve."""
-        pairs = [(curve, curve.series_in(self._source)) for curve in self._items]
+        pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
             Points(curve.label, series.column("env_steps"), series.column(curve.column))
             for curve, series in pairs
@@ -166,7 +167,7 @@ def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
         item.setSymbolPen(None)
 
 
-def points_in_view(curve: Curve, source: HasCurves, view: View) -> tuple[Numbers, Numbers]:
+def points_in_view(curve: Curve, source: RunCurves, view: View) -> tuple[Numbers, Numbers]:
     """Return x and y of the part of a curve in view, thinned to what the screen can show.
 
     Both have shape (n,) and no NaN; n is 0 if the run lacks the column.
@@ -177,7 +178,7 @@ def points_in_view(curve: Curve, source: HasCurves, view: View) -> tuple[Numbers
     return series.curve(curve.column, view.low, view.high, view.points)
 
 
-def last_step_of(curves: Iterable[Curve], source: HasCurves) -> float:
+def last_step_of(curves: Iterable[Curve], source: RunCurves) -> float:
     """Return the last step of the series that these curves are columns of; 0 if all are empty."""
     found = [series_of(source) for series_of in {curve.source for curve in curves}]
     ends = [float(series.column("env_steps")[-1]) for series in found if series]

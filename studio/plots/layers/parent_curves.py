@@ -54,7 +54,7 @@ class ParentCurveLayer(Layer):
             self._make_items()
         heights = []
         for curve, item in self._items.items():
-            x, y = points_in_view(curve, self._model.parent_curves, view)
+            x, y = points_in_view(curve, self._model.record.parent_curves, view)
             item.setData(view.along.places_of(x), y)
             heights.append(y)
         return heights
@@ -74,7 +74,7 @@ class ParentCurveLayer(Layer):
 
     def last_step(self) -> float:
         """Return the last step of any ancestor's curve."""
-        return last_step_of(self._curves, self._model.parent_curves)
+        return last_step_of(self._curves, self._model.record.parent_curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return one entry for all dimmed curves."""

@@ -45,7 +45,7 @@ class ThresholdLayer(Layer):
         A threshold far above the returns would squeeze the curves to the bottom.
         """
         del view
-        threshold = self._model.reward_threshold
+        threshold = self._model.record.reward_threshold
         if threshold is not None:
             self._line.setValue(threshold)
             self._line.label.setFormat(f"solved at {format_number(threshold)}")
@@ -59,7 +59,8 @@ class ThresholdLayer(Layer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""
-        threshold, evaluations = self._model.reward_threshold, self._model.evaluations
+        record = self._model.record
+        threshold, evaluations = record.reward_threshold, record.curves.evaluations
         row = evaluations.nearest(x)
         steps = evaluations.column("env_steps")
         if threshold is None or row is None or not steps[0] - reach <= x <= steps[-1] + reach:

@@ -131,11 +131,11 @@ class PlotGrid(CurveGrid):
 
     def step_map(self) -> StepMap:
         """Return where steps stand on the x axis that the user has chosen."""
-        return map_of(self._model, self._axis)
+        return map_of(self._model.record.curves, self._axis)
 
     def length(self) -> float:
         """Return the length of the run; 0 without one."""
-        config = self._model.config
+        config = self._model.record.config
         # How many episodes or seconds a run will take is not known before its end.
         return config.steps if config and self._axis == "steps" else 0
 
@@ -168,4 +168,4 @@ class PlotGrid(CurveGrid):
         )
 
     def _subject(self) -> str:
-        return self._model.title
+        return self._model.record.title

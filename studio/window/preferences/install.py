@@ -126,7 +126,7 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
                 outcome = "has finished" if event.stopped == "finished" else "has stopped"
                 best = format_return(event.best_eval_return)
                 text = f"Best return {best}" if best else ""
-        notifier.end(_RUN, f"{window.model.title} {outcome}", text)
+        notifier.end(_RUN, f"{window.model.record.title} {outcome}", text)
 
     window.controller.state_changed.connect(on_state)
     window.model.run_ended.connect(on_ended)
