@@ -7,8 +7,8 @@ import numpy as np
 
 from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
-from studio.session.series import Numbers
 from td3core.analysis.results import XAxis
+from td3core.arrays import Doubles
 
 AXES: tuple[tuple[str, XAxis], ...] = (
     ("Steps", "steps"),
@@ -35,9 +35,9 @@ class StepMap:
     """Turns steps of a run into places on the x axis and back."""
 
     axis: XAxis = "steps"
-    steps: Numbers = field(default_factory=lambda: np.zeros(1))
+    steps: Doubles = field(default_factory=lambda: np.zeros(1))
     """Steps whose places are known, rising, shape (n,)."""
-    places: Numbers = field(default_factory=lambda: np.zeros(1))
+    places: Doubles = field(default_factory=lambda: np.zeros(1))
     """Their places, rising, shape (n,)."""
 
     def places_of(self, steps: Any) -> Any:

@@ -23,9 +23,9 @@ from studio.plots.legend import Legend
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
+from td3core.arrays import Doubles
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -67,7 +67,7 @@ class PlotCard(QWidget):
         self._name, self._title, self._unit = plot.name, plot.title, plot.unit
         self._theme, self._small = theme, False
         self.layers = tuple(layers)
-        self._heights: list[Numbers] = []
+        self._heights: list[Doubles] = []
         self._fitted: Range | None = None
         self._logarithmic = False
         self.step_map = BY_STEPS

@@ -14,9 +14,10 @@ from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import SMOOTHED_EPISODES, RunCurves
 from studio.session.model import RunModel
-from studio.session.series import Numbers, thinned
+from studio.session.series import thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import trailing_mean
+from td3core.arrays import Doubles
 
 _STRIPES = 24
 """Stripes across a plot in which curves that coincide take turns."""
@@ -40,7 +41,7 @@ class CurveLayer(Layer):
         for item in self._items.values():
             plot.addItem(item)
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the part in view; a column that the run lacks draws nothing."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
@@ -62,7 +63,7 @@ class CurveLayer(Layer):
             if curve.label == name:
                 (self._hidden.discard if shown else self._hidden.add)(curve)
 
-    def _points(self, curve: Curve, view: View) -> tuple[Numbers, Numbers]:
+    def _points(self, curve: Curve, view: View) -> tuple[Doubles, Doubles]:
         if self._smoothed_over(curve) is None:
             return points_in_view(curve, self._model.record.curves, view)
         x, y = self._values(curve)
@@ -70,7 +71,7 @@ class CurveLayer(Layer):
         last = int(np.searchsorted(x, view.high, "right")) + 1
         return thinned(x[first:last], y[first:last], view.points)
 
-    def _values(self, curve: Curve) -> tuple[Numbers, Numbers]:
+    def _values(self, curve: Curve) -> tuple[Doubles, Doubles]:
         """Return x and y of a whole curve as it is shown, without NaN."""
         series = curve.series_in(self._model.record.curves)
         if series is None:
@@ -167,7 +168,7 @@ def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
         item.setSymbolPen(None)
 
 
-def points_in_view(curve: Curve, source: RunCurves, view: View) -> tuple[Numbers, Numbers]:
+def points_in_view(curve: Curve, source: RunCurves, view: View) -> tuple[Doubles, Doubles]:
     """Return x and y of the part of a curve in view, thinned to what the screen can show.
 
     Both have shape (n,) and no NaN; n is 0 if the run lacks the column.
@@ -185,7 +186,7 @@ def last_step_of(curves: Iterable[Curve], source: RunCurves) -> float:
     return max(ends, default=0.0)
 
 
-def _stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
+def _stripes(x: Doubles, width: float, depth: int) -> NDArray[np.bool_]:
     """Return for each point whether it is joined to the next, for a curve above ``depth`` others.
 
     Of every three stripes the second curve leaves out one and the third two, so three curves that

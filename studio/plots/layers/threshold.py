@@ -10,8 +10,8 @@ from studio.formatting import format_number, format_share
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.model import RunModel
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
+from td3core.arrays import Doubles
 
 
 class ThresholdLayer(Layer):
@@ -39,7 +39,7 @@ class ThresholdLayer(Layer):
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the line; the y axis takes no notice of it.
 
         A threshold far above the returns would squeeze the curves to the bottom.
