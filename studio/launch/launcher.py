@@ -28,11 +28,11 @@ from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import is_here

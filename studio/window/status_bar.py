@@ -10,6 +10,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 from td3core.protocol.events import Ended, Failed, Interrupted
+from td3core.protocol.run_status import RunStatus
 
 
 class StatusBar(QStatusBar):
@@ -125,9 +126,8 @@ class StatusBar(QStatusBar):
         elif state is SessionState.IDLE and isinstance(outcome, Interrupted):
             text, colour = "interrupted", theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Ended):
-            text, colour = ("stopped", theme.muted)
-            if outcome.stopped == "finished":
-                text, colour = ("finished", theme.good)
+            finished = outcome.state is RunStatus.FINISHED
+            text, colour = str(outcome.state), theme.good if finished else theme.muted
         if state is SessionState.IDLE and self._sweep:
             text, colour = ("a sweep trains", theme.good)
         if state is SessionState.STARTING and self._model.preparing:

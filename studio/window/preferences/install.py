@@ -123,7 +123,7 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
             case Interrupted():
                 outcome, text = "was interrupted", "Resume continues it."
             case Ended():
-                outcome = "has finished" if event.stopped == "finished" else "has stopped"
+                outcome = event.state.phrase
                 best = format_return(event.best_eval_return)
                 text = f"Best return {best}" if best else ""
         notifier.end(_RUN, f"{window.model.record.title} {outcome}", text)
