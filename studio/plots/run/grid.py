@@ -22,7 +22,10 @@ class PlotGrid(CurveGrid):
     """The plots of :data:`PLOTS`, of the run on show; a click on a title makes its plot large."""
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
-        cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
+        cards = {
+            plot.name: PlotCard(plot, layers_of(plot, model), theme, subject=self._subject)
+            for plot in PLOTS
+        }
         self._model = model
         self._large = PLOTS[0].name
         self._axis: XAxis = "steps"
@@ -30,7 +33,6 @@ class PlotGrid(CurveGrid):
         self._strip = False
         super().__init__(cards, theme, parent)
         for name, card in cards.items():
-            card.subject = self._subject
             card.chosen.connect(lambda name=name: self.show_large(name))
         model.curves_changed.connect(self.redraw_later)
         model.run_started.connect(self.start_over)

@@ -243,7 +243,7 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     # The one that finds leaked memory serves all tests of this process.
     resource_tracker.ensure_running()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    window.controller.own_process = own_process
+    window.controller.set_own_process(own_process)
     listener = start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: bool(listener.all(events.Evaluated)), timeout=120_000)
     click(qtbot, find("stop_button"))
