@@ -65,7 +65,7 @@ class Photographer:
         self.find(name).click()
 
     def step(self) -> int:
-        now = self.window.model.progress
+        now = self.window.model.record.progress
         return now.env_steps if now is not None and self.window.controller.busy else 0
 
     def reach(self, step: int) -> None:
@@ -163,14 +163,14 @@ def train_and_tune(by: Photographer) -> Path:
     by.wear("light")
     by.click("pause_button")
     by.until(lambda: window.controller.state is SessionState.PAUSED)
-    by.point_at(window.model.markers[0].env_steps)
+    by.point_at(window.model.record.journal.markers[0].env_steps)
     by.take("journal")
     by.look_away()
     by.click("pause_button")
     by.idle()
     by.take("light")
-    assert window.model.run is not None
-    return window.model.run
+    assert window.model.record.run is not None
+    return window.model.record.run
 
 
 def resume(by: Photographer, run: Path) -> None:
@@ -184,7 +184,9 @@ def resume(by: Photographer, run: Path) -> None:
     by.until(lambda: window.controller.state is SessionState.RUNNING)
     by.reach(9_500)
     by.point_at(
-        next(each.env_steps for each in window.model.journal_entries if each.event == "resume")
+        next(
+            each.env_steps for each in window.model.record.journal.entries if each.event == "resume"
+        )
     )
     by.take("resume")
     by.look_away()
@@ -197,13 +199,15 @@ def branch(by: Photographer, run: Path) -> None:
     window = by.window
     by.wear("dark")
     window.launcher.branch_with_half_rates(step_checkpoint(run, 6_000))
-    by.until(lambda: window.controller.state is SessionState.RUNNING and window.model.run != run)
+    by.until(
+        lambda: window.controller.state is SessionState.RUNNING and window.model.record.run != run
+    )
     by.reach(9_500)
     by.click("stop_button")
     by.idle()
     window.runs.refresh()
-    assert window.model.run is not None
-    started = window.model.run.absolute()
+    assert window.model.record.run is not None
+    started = window.model.record.run.absolute()
     by.until(lambda: window.runs.proxy.find(started).isValid())
     window.runs.view.choose([started], started)
     window.runs.view.scrollTo(window.runs.proxy.find(started))
@@ -232,7 +236,7 @@ def group(by: Photographer) -> None:
     by.find("seeds_edit").clear()
     by.click("queue_button")
     panel.table.run_wanted.emit(panel.model.statuses[0])
-    by.until(lambda: window.model.run == panel.model.statuses[0].run)
+    by.until(lambda: window.model.record.run == panel.model.statuses[0].run)
     by.take("group")
     window.many.stop_all()
     by.until(lambda: not window.many.busy)

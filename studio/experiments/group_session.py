@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.config.consent import Consent
 from td3core.errors import Message
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
@@ -24,6 +24,8 @@ from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.steering import Verb
 
 Allowed = Callable[[Consent], None]
+Allow = Callable[[Group, Allowed], None]
+"""Calls a function with the consent, once the user has given it."""
 
 
 class GroupSession(QObject):
@@ -40,13 +42,13 @@ class GroupSession(QObject):
     refused = Signal(str)
     _received = Signal(object, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, allow: Allow, parent: QObject | None = None) -> None:
+        """``allow`` obtains consent to the code that a group's files name."""
         super().__init__(parent)
+        self._allow = allow
         self._process: GroupProcess | FollowedGroup | None = None
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
-        self.allow: Callable[[Group, Allowed], None] = lambda _, then: then(NO_CONSENT)
-        """Calls a function with consent to the code that a group's files name, once it is given."""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -91,7 +93,7 @@ class GroupSession(QObject):
         wanted = group or self.group
         if wanted is not None:
             path = wanted.path
-            self.allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
+            self._allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is on show."""

@@ -1,6 +1,5 @@
 """Connects groups and the queue with the rest of the window."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -27,9 +26,6 @@ _GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
 _GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
 _RUN_BUSY = "A run is training. Wait for its end, or stop it first."
 
-Branch = Callable[[Path, RunConfig, Tunables, Consent], None]
-"""Starts a run from a checkpoint with these settings."""
-
 
 class ManyRuns(QObject):
     """Starts single runs, groups and what waits in the queue: never two of them at once."""
@@ -41,6 +37,8 @@ class ManyRuns(QObject):
     """What :attr:`steers_group` or :attr:`group` says may have changed."""
     sweep_found = Signal(str)
     """The name of a sweep that trains in the background."""
+    branch_wanted = Signal(object, object, object, object)
+    """A branch that has waited: its checkpoint, :class:`RunConfig`, :class:`Tunables`, consent."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -49,16 +47,15 @@ class ManyRuns(QObject):
         controller: RunController,
         consent: CodeConsent,
         runs_dir: Path,
-        branch: Branch,
         parent: QObject,
     ) -> None:
-        """Train in ``runs_dir``; ``branch`` starts a run from a checkpoint."""
+        """Train in ``runs_dir``."""
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
         self._from_queue = self._goes_on = False
         """Whether what starts next was taken from the queue; whether its end starts the next."""
-        self._consent, self._branch = consent, branch
-        self.session = GroupSession(self)
+        self._consent = consent
+        self.session = GroupSession(self._allow, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
@@ -69,7 +66,6 @@ class ManyRuns(QObject):
         controller.event_reported.connect(self._on_event)
         self.session.busy_changed.connect(self._on_group_busy)
         self.session.ended.connect(self._on_group_ended)
-        self.session.allow = self._allow
         session = self.session
         for changed in (session.busy_changed, session.status_changed, session.commanded):
             changed.connect(self.group_changed)
@@ -183,7 +179,7 @@ class ManyRuns(QObject):
         self._from_queue = from_queue
         self.beginning.emit()
         if run.checkpoint is not None:
-            self._branch(run.checkpoint, run.config, run.tunables, consent)
+            self.branch_wanted.emit(run.checkpoint, run.config, run.tunables, consent)
         elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(

@@ -9,8 +9,8 @@ from studio.formatting import format_tick
 from studio.instruments.instrument import Instrument
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
-from td3core.arrays import Floats
-from td3core.playing.numbers import SATURATED, AgentSpec, Doubles, EpisodeNumbers, in_bounds
+from td3core.arrays import Doubles, Floats
+from td3core.playing.numbers import SATURATED, AgentSpec, EpisodeNumbers, in_bounds
 
 _MOST_ROW_PX, _LEAST_ROW_PX = 24.0, 2.0
 _LEAST_TEXT_PX = 12.0

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.formatting import format_tick
 from studio.instruments.picture_cache import PictureCache
 from studio.theme.theme import Theme
-
-Doubles = NDArray[np.float64]
+from td3core.arrays import Doubles
 
 _FONT_PX = 11
 _ENTRY_PX = 104

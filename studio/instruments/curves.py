@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from studio.formatting import format_number, format_return, format_value
 from studio.instruments.chart import Content, Lane, Line
 from studio.instruments.instrument import ChartInstrument
+from td3core.arrays import Doubles
 from td3core.config import RunConfig, spec
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 
@@ -88,5 +89,5 @@ class ValueInstrument(ChartInstrument):
         )
 
 
-def _steps(numbers: EpisodeNumbers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _steps(numbers: EpisodeNumbers) -> Doubles:
     return np.arange(numbers.first, numbers.last + 1, dtype=np.float64)

@@ -28,11 +28,11 @@ from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import is_here
@@ -67,14 +67,25 @@ class RunLauncher(QObject):
         consent: CodeConsent,
         runs_dir: Path,
         window: QWidget,
+        *,
+        obstacle: Callable[[], str],
+        edited: Callable[[Path], Tunables | None],
     ) -> None:
+        """Start runs in ``runs_dir``.
+
+        Args:
+            controller: trains them.
+            model: shows them.
+            consent: to the code that they name.
+            runs_dir: the folder of new runs.
+            window: the parent of dialogs.
+            obstacle: returns why nothing may be started now; empty if something may.
+            edited: returns the live settings that the user has chosen for a run, if any.
+        """
         super().__init__(window)
         self._controller, self._model, self._consent = controller, model, consent
         self._runs_dir, self._window = runs_dir, window
-        self.obstacle: Callable[[], str] = str
-        """Returns why nothing may be started now; empty if something may."""
-        self.edited: Callable[[Path], Tunables | None] = lambda _: None
-        """Returns the live settings that the user has chosen for a run, if any."""
+        self._obstacle, self._edited = obstacle, edited
         self.beside = RunsBeside(self)
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundReader("read-run", self)
@@ -99,7 +110,7 @@ class RunLauncher(QObject):
             self._reader.read(function, pass_on)
 
     def _may_start(self) -> bool:
-        problem = self.obstacle()
+        problem = self._obstacle()
         if problem:
             self.refused.emit(problem)
         return not problem and not self._controller.busy
@@ -146,7 +157,7 @@ class RunLauncher(QObject):
                 return
             steps = dialog.steps
         resume = partial(self._controller.resume, found.run, steps, consent, numerics)
-        then = partial(self._ask_for_changes, resume, self.edited(found.run.absolute()))
+        then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then)
 
     def _ask_for_changes(
@@ -184,7 +195,7 @@ class RunLauncher(QObject):
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog, When
 
-        occupied = bool(self.obstacle()) or self._controller.busy
+        occupied = bool(self._obstacle()) or self._controller.busy
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return

@@ -23,9 +23,9 @@ from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
+from td3core.arrays import Doubles
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -60,24 +60,41 @@ class PlotCard(QWidget):
     exported = Signal()
     export_failed = Signal(str)
 
-    def __init__(self, plot: PlotSpec, layers: Sequence[Layer], theme: Theme) -> None:
+    def __init__(
+        self,
+        plot: PlotSpec,
+        layers: Sequence[Layer],
+        theme: Theme,
+        *,
+        subject: Callable[[], str] = str,
+        heading: Callable[[float], str] | None = None,
+        writer: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Draw ``layers``.
+
+        Args:
+            plot: what is plotted.
+            layers: what is drawn, in the order of the legend.
+            theme: the colours.
+            subject: returns what is plotted, environment and run; for pictures.
+            heading: returns the heading of the readout at a place on the x axis.
+            writer: writes the plot to a file; raises OSError if it cannot.
+        """
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._name, self._title, self._unit = plot.name, plot.title, plot.unit
         self._theme, self._small = theme, False
         self.layers = tuple(layers)
-        self._heights: list[Numbers] = []
+        self._heights: list[Doubles] = []
         self._fitted: Range | None = None
         self._logarithmic = False
         self.step_map = BY_STEPS
         """Where the steps of the run stand on the x axis."""
-        self.heading: Callable[[float], str] = self._heading
+        self._subject = subject
+        self.heading = heading or self._heading
         """Returns the heading of the readout at a place on the x axis."""
-        self.subject: Callable[[], str] = str
-        """Returns what is plotted: environment and run; for pictures."""
-        self.writer: Callable[[Path], None] = self._write
-        """Writes the plot to a file; raises OSError if it cannot."""
+        self._writer = writer or self._write
         self._axes_shown: bool | None = None
         self.plot = self._make_plot()
         self._hint = EmptyHint(plot.empty, plot.example, theme, self.plot)
@@ -317,7 +334,7 @@ class PlotCard(QWidget):
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or all of its points as .csv."""
         try:
-            self.writer(path)
+            self._writer(path)
         except OSError as problem:
             self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
             return
@@ -330,7 +347,7 @@ class PlotCard(QWidget):
             self._write_picture(path)
 
     def _write_picture(self, path: Path) -> None:
-        title = " · ".join(filter(None, (self._title, self.subject())))
+        title = " · ".join(filter(None, (self._title, self._subject())))
         legend = [entry for layer in self.layers for entry in layer.legend()]
         # A small plot has no names at its axes and no room for them; its picture has.
         self._name_axes(shown=True)

@@ -5,25 +5,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from studio.session.curves import RunCurves
-from studio.session.model import RunModel
 from studio.session.series import Series
 
-HasCurves = RunModel | RunCurves
 SMOOTHED = "smoothed"
 """The column with the running mean of the returns."""
 
 
-def episodes_of(curves: HasCurves) -> Series:
+def episodes_of(curves: RunCurves) -> Series:
     """Return the series with a row per training episode."""
     return curves.episodes
 
 
-def evaluations_of(curves: HasCurves) -> Series:
+def evaluations_of(curves: RunCurves) -> Series:
     """Return the series with a row per evaluation."""
     return curves.evaluations
 
 
-def training_of(curves: HasCurves) -> Series:
+def training_of(curves: RunCurves) -> Series:
     """Return the series with the metrics of the updates."""
     return curves.training
 
@@ -36,11 +34,11 @@ class Curve:
     label: str
     colour: str
     """A colour's name in the theme."""
-    source: Callable[[HasCurves], Series] = training_of
+    source: Callable[[RunCurves], Series] = training_of
     style: Literal["line", "stripes", "dots", "line+dots"] = "line"
     """``stripes`` keeps curves visible that coincide: they take turns along the x axis."""
 
-    def series_in(self, curves: HasCurves) -> Series | None:
+    def series_in(self, curves: RunCurves) -> Series | None:
         """Return the series that has the curve's column.
 
         None if it lacks the column: the run was recorded before the metric existed.

@@ -7,9 +7,8 @@ import numpy as np
 
 from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
-from studio.session.model import RunModel
-from studio.session.series import Numbers
 from td3core.analysis.results import XAxis
+from td3core.arrays import Doubles
 
 AXES: tuple[tuple[str, XAxis], ...] = (
     ("Steps", "steps"),
@@ -36,9 +35,9 @@ class StepToX:
     """Turns steps of a run into places on the x axis and back."""
 
     axis: XAxis = "steps"
-    steps: Numbers = field(default_factory=lambda: np.zeros(1))
+    steps: Doubles = field(default_factory=lambda: np.zeros(1))
     """Steps whose places are known, rising, shape (n,)."""
-    places: Numbers = field(default_factory=lambda: np.zeros(1))
+    places: Doubles = field(default_factory=lambda: np.zeros(1))
     """Their places, rising, shape (n,)."""
 
     def places_of(self, steps: Any) -> Any:
@@ -55,7 +54,7 @@ class StepToX:
 BY_STEPS = StepToX()
 
 
-def map_of(curves: RunModel | RunCurves, axis: XAxis) -> StepToX:
+def map_of(curves: RunCurves, axis: XAxis) -> StepToX:
     """Return the map of a run, from the episodes and times recorded so far."""
     if axis == "steps":
         return BY_STEPS

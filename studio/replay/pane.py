@@ -13,7 +13,7 @@ from studio.replay.code_question import CodeQuestion
 from studio.replay.compare.comparison import Comparison
 from studio.replay.frame_view import FrameView
 from studio.replay.newest_agent_tracker import NEWEST, NewestAgentTracker
-from studio.replay.options.options import ReplayOptions
+from studio.replay.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.source import TimelineSource

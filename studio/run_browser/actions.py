@@ -20,8 +20,9 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_reader import BackgroundReader
 from studio.theme.theme import Theme
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import RunLabel, RunStatus, read_label, write_label
+from td3core.runs.metadata import RunLabel, read_label, write_label
 
 _BUSY = "A run is training: stop it first"
 _ONE = "Choose one run first"

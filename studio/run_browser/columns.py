@@ -12,8 +12,8 @@ from PySide6.QtCore import Qt
 from studio.formatting import about_steps, format_count, format_duration, format_return, short_steps
 from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
-from td3core.runs.metadata import RunStatus
 
 _LEAST = float("-inf")
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import platformdirs
 
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
-from td3core.runs.metadata import Parent, RunStatus
+from td3core.runs.metadata import Parent
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import open_once, summarise
-from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import Usual
 
 _FIRST_BATCH_S = 0.1

@@ -28,7 +28,8 @@ from studio.run_browser.columns import (
 )
 from studio.run_browser.rows import Found, RunRow
 from studio.theme.theme import Theme
-from td3core.runs.metadata import RunLabel, RunStatus
+from td3core.protocol.run_status import RunStatus
+from td3core.runs.metadata import RunLabel
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -53,8 +53,7 @@ class RunController(QObject):
         self._control: Steering | None = None
         """Of the run of this window, or the followed one."""
         self._followed: FollowedRun | None = None
-        self.own_process = False
-        """Whether runs that start from now on train in a process of their own."""
+        self._own_process = False
 
     @property
     def state(self) -> SessionState:
@@ -75,6 +74,11 @@ class RunController(QObject):
     def following(self) -> bool:
         """True while a run of another process is followed."""
         return self._followed is not None
+
+    @Slot(bool)
+    def set_own_process(self, own: bool) -> None:
+        """Choose whether runs that start from now on train in a process of their own."""
+        self._own_process = own
 
     def start(
         self,
@@ -180,7 +184,7 @@ class RunController(QObject):
 
     def _make_worker(self, job: Job) -> None:
         # A process computes in one class for life.
-        if self.own_process or needs_other_process(job.numerics):
+        if self._own_process or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
         else:

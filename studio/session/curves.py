@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from studio.session.series import Numbers, Series
+from studio.session.series import Series
+from td3core.arrays import Doubles
 from td3core.protocol.events import Evaluated, Event, Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
@@ -27,7 +28,7 @@ class RunCurves:
         self.training = Series(TRAINING_COLUMNS) if training is None else training
         self.evaluations = Series(EVALUATIONS)
         self.clock = Series(CLOCK)
-        self._recent: Numbers = np.empty(0)
+        self._recent: Doubles = np.empty(0)
         """The last returns, at most ``SMOOTHED_EPISODES - 1``: the next mean needs them."""
 
     def add(self, event: Event, last_step: float = math.inf) -> None:
@@ -58,7 +59,7 @@ class RunCurves:
         self._recent = known[1 - SMOOTHED_EPISODES :]
         self.episodes.append(np.column_stack((steps, returns, smoothed, lengths)))
 
-    def _add_times(self, rows: Numbers) -> None:
+    def _add_times(self, rows: Doubles) -> None:
         """Add when steps were reached, shape (n, 2): the step, and seconds since the start."""
         known = self.clock.column("env_steps")
         rows = rows[np.isfinite(rows[:, 1])]
@@ -71,7 +72,7 @@ class RunCurves:
         self._recent = self.episodes.column("return")[1 - SMOOTHED_EPISODES :].copy()
 
 
-def _running_mean(values: Numbers, count: int) -> Numbers:
+def _running_mean(values: Doubles, count: int) -> Doubles:
     """Return the mean of each value and up to ``count - 1`` before it, of those that are finite."""
     finite = np.isfinite(values)
     ends = np.arange(1, len(values) + 1)
@@ -79,6 +80,6 @@ def _running_mean(values: Numbers, count: int) -> Numbers:
     sums = np.concatenate(([0.0], np.cumsum(np.where(finite, values, 0.0))))
     counts = np.concatenate(([0], np.cumsum(finite)))
     found = counts[ends] - counts[starts]
-    means: Numbers = np.full(len(values), np.nan)
+    means: Doubles = np.full(len(values), np.nan)
     np.divide(sums[ends] - sums[starts], found, out=means, where=found > 0)
     return means

@@ -9,8 +9,8 @@ from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import RunStatus
 from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]

@@ -1,18 +1,14 @@
 """Folds what a run reports into what is shown. Owns all shown data; knows no widgets."""
 
 import time
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
-from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
 from studio.session.record import RunRecord, seconds_of
-from studio.session.series import Series
-from td3core.config import RunConfig
 from td3core.protocol import events, wording
 
 _SETTLED_MS = 600
@@ -51,34 +47,9 @@ class RunModel(QObject):
     # What is shown ------------------------------------------------------------------------------
 
     @property
-    def run(self) -> Path | None:
-        """The folder of the run on show."""
-        return self._record.run
-
-    @property
-    def config(self) -> RunConfig | None:
-        """The settings of the run on show."""
-        return self._record.config
-
-    @property
-    def title(self) -> str:
-        """What the run on show is called, with its environment."""
-        return self._record.title
-
-    @property
-    def device(self) -> str:
-        """Where the run computes; empty for a run that was opened."""
-        return self._record.device
-
-    @property
-    def reward_threshold(self) -> float | None:
-        """The return from which the environment counts as solved, if it names one."""
-        return self._record.reward_threshold
-
-    @property
-    def progress(self) -> events.Progress | None:
-        """Where the run stands; None before its first report."""
-        return self._record.progress
+    def record(self) -> RunRecord:
+        """The run on show. Another record takes its place with every run that starts or opens."""
+        return self._record
 
     @property
     def in_progress(self) -> bool:
@@ -89,51 +60,6 @@ class RunModel(QObject):
     def preparing(self) -> str:
         """What the run that is about to start waits for; empty if for nothing that takes long."""
         return self._preparing
-
-    @property
-    def outcome(self) -> events.Ended | events.Failed | events.Interrupted | None:
-        """How the run ended, if it has."""
-        return self._record.outcome
-
-    @property
-    def episodes(self) -> Series:
-        """Training episodes, see :data:`~studio.session.curves.EPISODES`."""
-        return self._record.curves.episodes
-
-    @property
-    def training(self) -> Series:
-        """Training statistics, see X_COLUMNS`."""
-        return self._record.curves.training
-
-    @property
-    def evaluations(self) -> Series:
-        """Evaluations, see :data:`~studio.session.curves.EVALUATIONS`."""
-        return self._record.curves.evaluations
-
-    @property
-    def clock(self) -> Series:
-        """Times, see :data:`~studio.session.curves.CLOCK`."""
-        return self._record.curves.clock
-
-    @property
-    def parent_curves(self) -> RunCurves:
-        """The curves of what the run was branched from; empty without any."""
-        return self._record.parent_curves
-
-    @property
-    def markers(self) -> list[Marker]:
-        """Live changes."""
-        return self._record.journal.markers
-
-    @property
-    def journal_entries(self) -> list[JournalEntry]:
-        """What was done to the run besides changing its settings."""
-        return self._record.journal.entries
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Time to the last step; None while it cannot be told."""
-        return self._record.seconds_left
 
     # What changes it ----------------------------------------------------------------------------
 
@@ -167,7 +93,7 @@ class RunModel(QObject):
         self._log_changes()
         self._quiet = False
         step = self._record.progress.env_steps if self._record.progress else None
-        self._log("info", f"Following {self.title}, which trains in another process", step)
+        self._log("info", f"Following {self._record.title}, which trains in another process", step)
 
     @Slot(object)
     def handle(self, event: object) -> None:
@@ -196,7 +122,7 @@ class RunModel(QObject):
                 self._end(event)
 
     def _on_started(self, event: events.Started) -> None:
-        resumed = event.run == self.run
+        resumed = event.run == self._record.run
         if not resumed:
             parent_curves = self._parent_curves if event.env_steps else None
             self._show(RunRecord(parent_curves=parent_curves or RunCurves()))
@@ -205,7 +131,7 @@ class RunModel(QObject):
             self._record.add_entry(early)
         self._training, self._parent_curves, self._preparing = True, None, ""
         self._early.clear()
-        self._log("info", _start_in_words(event, self.title, resumed=resumed))
+        self._log("info", _start_in_words(event, self._record.title, resumed=resumed))
         if event.repeated_steps:
             self._log("info", wording.repeated_steps(event), event.env_steps)
         self.run_started.emit(event)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Numbers = NDArray[np.float64]
+from td3core.arrays import Doubles
 
 _MEAN, _LOW, _HIGH = range(3)
 
@@ -27,9 +27,9 @@ class Series:
         self.rows_each = 1
         """Rows that one cell stands for."""
         self._capacity = capacity
-        self._cells: Numbers = np.empty((3, len(columns), 256))
+        self._cells: Doubles = np.empty((3, len(columns), 256))
         self._size = 0
-        self._waiting: Numbers = np.empty((0, len(columns)))
+        self._waiting: Doubles = np.empty((0, len(columns)))
 
     def __len__(self) -> int:
         return self._size
@@ -41,7 +41,7 @@ class Series:
         for begin in range(0, len(block), self._capacity):
             self._take(block[begin : begin + self._capacity])
 
-    def _take(self, rows: Numbers) -> None:
+    def _take(self, rows: Doubles) -> None:
         rows = np.concatenate((self._waiting, rows))
         while self._size + len(rows) // self.rows_each > self._capacity:
             self._merge()
@@ -50,7 +50,7 @@ class Series:
         grouped = rows[:whole].T.reshape(len(self.columns), -1, self.rows_each)
         self._add(_merged(np.broadcast_to(grouped, (3, *grouped.shape))))
 
-    def _add(self, cells: Numbers) -> None:
+    def _add(self, cells: Doubles) -> None:
         needed = self._size + cells.shape[2]
         if needed > self._cells.shape[2]:
             room = min(max(needed, 2 * self._cells.shape[2]), self._capacity)
@@ -76,18 +76,18 @@ class Series:
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
         self._waiting = self._waiting[self._waiting[:, 0] <= last]
 
-    def column(self, name: str) -> Numbers:
+    def column(self, name: str) -> Doubles:
         """Return one column, of a cell its mean, or its last x; valid until the next append."""
         index = self.columns.index(name)
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
         return view
 
-    def rows(self) -> Numbers:
+    def rows(self) -> Doubles:
         """Return all cells as rows of means, shape (n, columns)."""
         return self._cells[_MEAN, :, : self._size].T.copy()
 
-    def curve(self, name: str, low: float, high: float, points: int) -> tuple[Numbers, Numbers]:
+    def curve(self, name: str, low: float, high: float, points: int) -> tuple[Doubles, Doubles]:
         """Return x and y of the part between ``low`` and ``high``, at most about ``points`` long.
 
         Long parts keep the smallest and the largest value of each stretch, so that spikes stay
@@ -118,7 +118,7 @@ class Series:
         return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
 
 
-def _merged(groups: Numbers) -> Numbers:
+def _merged(groups: Doubles) -> Doubles:
     """Reduce mean, smallest and largest, shape (3, columns, cells, rows), over the rows."""
     known = np.isfinite(groups[_MEAN])
     count = known.sum(axis=-1)
@@ -127,7 +127,7 @@ def _merged(groups: Numbers) -> Numbers:
     return np.stack((mean, np.fmin.reduce(groups[_LOW], -1), np.fmax.reduce(groups[_HIGH], -1)))
 
 
-def thinned(x: Numbers, y: Numbers, points: int) -> tuple[Numbers, Numbers]:
+def thinned(x: Doubles, y: Doubles, points: int) -> tuple[Doubles, Doubles]:
     """Return the smallest and the largest value of each stretch, about ``points`` in all."""
     stretch = -(-2 * len(x) // max(points, 2))
     if stretch <= 2:

@@ -16,12 +16,11 @@ from studio.widgets.figure_export import (
     make_export_button,
     write_picture,
 )
+from td3core.arrays import Doubles
 
 _MOST_BARS = 20
 _HEIGHT = 150
 _LARGEST = 10_000
-
-Returns = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 class ReturnHistogram(QWidget):
@@ -34,7 +33,7 @@ class ReturnHistogram(QWidget):
         """Make an empty histogram; ``title`` stands above an exported picture."""
         super().__init__()
         self._title = title
-        self._returns: Returns = np.empty(0)
+        self._returns: Doubles = np.empty(0)
         self.plot = pg.PlotWidget()
         self.plot.setObjectName("evaluate_histogram")
         self.plot.setAccessibleName("Histogram of the returns")
@@ -57,7 +56,7 @@ class ReturnHistogram(QWidget):
         layout.addWidget(self.export_button, 0, Qt.AlignmentFlag.AlignRight)
         self._follow_theme()
 
-    def show_returns(self, returns: Returns) -> None:
+    def show_returns(self, returns: Doubles) -> None:
         """Draw the returns of all episodes."""
         self._returns = returns
         self._draw()

@@ -3,6 +3,7 @@
 The dialogs are loaded when they are opened: a window is there sooner without them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -29,6 +30,8 @@ from td3core.runs.naming import full_name_of, with_env
 
 if TYPE_CHECKING:
     from studio.share.picture_dialog import PictureDialog
+
+Instruments = Callable[[], QWidget | None]
 
 _NO_AGENT = "Choose an agent first"
 _NO_RUN = "This agent belongs to no run"
@@ -60,13 +63,13 @@ _ENTRIES = (
 class ShareButton(QToolButton):
     """Offers what can be done with the agent on show outside of the replay."""
 
-    def __init__(self, pane: ReplayPane, consent: CodeConsent) -> None:
-        """Share what ``pane`` shows."""
+    def __init__(self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments) -> None:
+        """Share what ``pane`` shows; ``instruments`` returns their panel, if it was made."""
         super().__init__(pane)
         describe(self, "replay_share_button", "Share", "Films, pictures, evaluations and exports")
         self.setText("Share")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.tasks = ShareTasks(pane, consent, self)
+        self.tasks = ShareTasks(pane, consent, instruments, self)
         self.share_menu = QMenu(self)
         self.share_menu.setToolTipsVisible(True)
         self._actions = dict[str, QAction]()
@@ -111,15 +114,16 @@ class ShareTasks(QObject):
     ended = Signal(str, str, str)
     """It has ended by itself; carries its name, a title and a sentence."""
 
-    def __init__(self, pane: ReplayPane, consent: CodeConsent, widget: QWidget) -> None:
+    def __init__(
+        self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments, widget: QWidget
+    ) -> None:
         super().__init__(widget)
         self._pane, self._player = pane, pane.player
         self._consent, self._widget = consent, widget
         self._reader = BackgroundReader("read-environment", self)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
-        self.instruments: QWidget | None = None
-        """The panel of the instruments."""
+        self._instruments = instruments
         self._player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
@@ -216,7 +220,7 @@ class ShareTasks(QObject):
         names = self._pane.names
         if not waited or len(names) != max(1, len(frame.steps)):
             return
-        panel, agent = self.instruments, self._player.path
+        panel, agent = self._instruments(), self._player.path
         screenshot = Screenshot(
             image=image,
             names=names,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from studio.tasks.background_task import Stopped
 from td3core.config.presets import preset_for
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import Usual
 from td3core.runs.recent import newest_runs, was_trained_here
 

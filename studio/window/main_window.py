@@ -46,6 +46,8 @@ from studio.window.session_memory import SessionMemory
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
+from td3core.config import Tunables
+from td3core.errors import RequestError
 
 if TYPE_CHECKING:
     from studio.experiments.sweep_panel import SweepPanel
@@ -71,8 +73,16 @@ class MainWindow(QMainWindow):
         self.controller = RunController(self)
         self.model = RunModel(self)
         self.consent = CodeConsent(self)
-        self.launcher = RunLauncher(self.controller, self.model, self.consent, runs_dir, self)
-        self.many = ManyRuns(self.controller, self.consent, runs_dir, self.launcher.branch_as, self)
+        self.many = ManyRuns(self.controller, self.consent, runs_dir, self)
+        self.launcher = RunLauncher(
+            self.controller,
+            self.model,
+            self.consent,
+            runs_dir,
+            self,
+            obstacle=self.many.obstacle,
+            edited=self._edited,
+        )
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
@@ -110,7 +120,9 @@ class MainWindow(QMainWindow):
         self.setup = self.panels.get(SetupPanel)
         self.live = self.panels.get(LivePanel)
         self.replay = self.panels.get(ReplayPane)
-        self.share = ShareButton(self.replay, self.consent)
+        self.share = ShareButton(
+            self.replay, self.consent, partial(self.panels.if_made, "instruments")
+        )
         self.replay.controls.add_tool(self.share)
         self.log = self.panels.get(Log)
         self.runs = self.panels.get(RunBrowser)
@@ -205,9 +217,9 @@ class MainWindow(QMainWindow):
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
-        self.controller.own_process = self.setup.own_process.isChecked()
-        self.setup.own_process.toggled.connect(partial(setattr, self.controller, "own_process"))
-        self.launcher.obstacle = self.many.obstacle
+        self.controller.set_own_process(self.setup.own_process.isChecked())
+        self.setup.own_process.toggled.connect(self.controller.set_own_process)
+        self.many.branch_wanted.connect(self.launcher.branch_as)
         self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)
@@ -246,6 +258,18 @@ class MainWindow(QMainWindow):
         self.model.open(history)
         if history.reader is not None:
             self.controller.follow(history.reader)
+
+    def _edited(self, run: Path) -> Tunables | None:
+        """Return the live settings on show, if they were changed since this run has ended."""
+        record = self.model.record
+        if run != record.run or record.progress is None or record.config is None:
+            return None
+        try:
+            chosen, edited = self.setup.settings(self.live.tunables())
+        except RequestError:
+            return None
+        # The forms of another environment are for another run.
+        return edited if chosen.env == record.config.env else None
 
     # User actions -------------------------------------------------------------------------------
 
@@ -367,7 +391,7 @@ class MainWindow(QMainWindow):
         self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
-        self.memory.save(self.model.run)
+        self.memory.save(self.model.record.run)
         self.memory.stop()
         self.share.shutdown()
         self.panels.shutdown()

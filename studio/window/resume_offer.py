@@ -9,8 +9,6 @@ from studio.launch.launcher import RunLauncher
 from studio.session.controller import RunController
 from studio.session.model import RunModel
 from studio.window.run_presenter import WindowParts
-from td3core.config import Tunables
-from td3core.errors import RequestError
 from td3core.protocol.events import Started
 from td3core.runs.naming import with_env
 
@@ -37,7 +35,6 @@ class ResumeOffer(QObject):
         self._launcher, self._parts = launcher, parts
         self._announced = ""
         """The message about interrupted runs."""
-        launcher.edited = self._edited
         launcher.beside.started.connect(self._announce_beside)
         launcher.continuing_with.connect(parts.live.apply)
         controller.state_changed.connect(self._update)
@@ -54,8 +51,9 @@ class ResumeOffer(QObject):
         """Return the run that can be resumed, and what it is called."""
         if self._controller.busy or self._controller.following:
             return None
-        if self._model.run is not None:
-            return self._model.run, self._model.title
+        record = self._model.record
+        if record.run is not None:
+            return record.run, record.title
         rows = [row for row in self._parts.runs.view.chosen() if row.summary is not None]
         return (rows[0].path, rows[0].title) if len(rows) == 1 else None
 
@@ -69,18 +67,6 @@ class ResumeOffer(QObject):
         found = self._resumable()
         if found is not None:
             self._launcher.resume(found[0])
-
-    def _edited(self, run: Path) -> Tunables | None:
-        """Return the live settings on show, if they were changed since this run has ended."""
-        progress, config, parts = self._model.progress, self._model.config, self._parts
-        if run != self._model.run or progress is None or config is None:
-            return None
-        try:
-            chosen, edited = parts.setup.settings(parts.live.tunables())
-        except RequestError:
-            return None
-        # The forms of another environment are for another run.
-        return edited if chosen.env == config.env else None
 
     @Slot(int)
     def _announce_interrupted(self, count: int) -> None:

@@ -69,7 +69,7 @@ class RunPresenter(QObject):
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
         parts.live.offer(None, event.tunables, show=False)
-        parts.toolbar.show_run(self._model.title)
+        parts.toolbar.show_run(self._model.record.title)
         parts.setup.welcome.hide()
         parts.setup.environment.remember(event.config.env)
         self._show_settings(event)
@@ -84,7 +84,7 @@ class RunPresenter(QObject):
         except RequestError:
             chosen = None
         if chosen != event.config or setup.origin.shown:
-            setup.show_run(event.config, self._model.title)
+            setup.show_run(event.config, self._model.record.title)
         if not live.pending and live.tunables() != event.tunables:
             live.show_tunables(event.tunables)
             live.forget_edits()
@@ -92,7 +92,8 @@ class RunPresenter(QObject):
     @Slot(object)
     def _on_ended(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
         if isinstance(event, events.Interrupted):
-            text = f"{self._model.title} was interrupted: its process is gone. Resume continues it."
+            title = self._model.record.title
+            text = f"{title} was interrupted: its process is gone. Resume continues it."
             self._parts.banner.show_message("warning", text)
         if not isinstance(event, events.Failed) or event.cancelled:
             return
@@ -124,8 +125,8 @@ class RunPresenter(QObject):
 
     @Slot(Path, str)
     def _on_renamed(self, path: Path, name: str) -> None:
-        run = self._model.run
+        run = self._model.record.run
         if run is not None and run.absolute() == path:
             self._model.rename(name)
-            self._parts.toolbar.show_run(self._model.title)
-            self._parts.setup.origin.rename(self._model.title)
+            self._parts.toolbar.show_run(self._model.record.title)
+            self._parts.setup.origin.rename(self._model.record.title)

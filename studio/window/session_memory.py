@@ -53,7 +53,7 @@ class SessionMemory(QObject):
         path = Path(str(self._settings.value("open_run", "")))
 
         def take(history: RunHistory) -> None:
-            if model.run is None and not controller.busy and not history.live:
+            if model.record.run is None and not controller.busy and not history.live:
                 self.opened.emit(history)
                 # The forms are as the user left them, not as the run began.
                 self.restore_forms()

@@ -10,6 +10,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 from td3core.protocol.events import Ended, Failed, Interrupted
+from td3core.protocol.run_status import RunStatus
 
 
 class StatusBar(QStatusBar):
@@ -83,10 +84,10 @@ class StatusBar(QStatusBar):
         if self._group_state is not None:
             self._show_group(self._group_state)
             return
-        now, config = self._model.progress, self._model.config
+        now, config = self._model.record.progress, self._model.record.config
         self._state_label.setText(self._state_text())
         place = "in another process" if self._following else ""
-        self._device.setText("  ·  ".join(filter(None, (self._model.device, place))))
+        self._device.setText("  ·  ".join(filter(None, (self._model.record.device, place))))
         if now is None or config is None or self._state is SessionState.STARTING:
             # While a run starts, another one may still be on show.
             self._bar.setRange(0, 1)
@@ -105,13 +106,13 @@ class StatusBar(QStatusBar):
         ]
         if self._state is SessionState.RUNNING:
             parts.append(f"{format_count(now.steps_per_s)} steps/s")
-            left = self._model.seconds_left
+            left = self._model.record.seconds_left
             parts.append(
                 "estimating time left" if left is None else f"{format_duration(left)} left"
             )
         elif self._state is SessionState.IDLE:
             parts.append(f"took {format_duration(now.wall_s)}")
-            outcome = self._model.outcome
+            outcome = self._model.record.outcome
             if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
                 parts.append(f"best return {format_return(outcome.best_eval_return)}")
         self._numbers.setText("  ·  ".join(parts))
@@ -119,21 +120,20 @@ class StatusBar(QStatusBar):
     def _state_text(self) -> str:
         theme, state = self._theme, self._state
         text, colour = self._looks_of(state)
-        outcome = self._model.outcome
+        outcome = self._model.record.outcome
         if state is SessionState.IDLE and isinstance(outcome, Failed):
             text, colour = "failed", theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Interrupted):
             text, colour = "interrupted", theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Ended):
-            text, colour = ("stopped", theme.muted)
-            if outcome.stopped == "finished":
-                text, colour = ("finished", theme.good)
+            finished = outcome.state is RunStatus.FINISHED
+            text, colour = str(outcome.state), theme.good if finished else theme.muted
         if state is SessionState.IDLE and self._sweep:
             text, colour = ("a sweep trains", theme.good)
         if state is SessionState.STARTING and self._model.preparing:
             text = "preparing"
-        if state is SessionState.RUNNING and self._model.progress is not None:
-            text = str(self._model.progress.phase)
+        if state is SessionState.RUNNING and self._model.record.progress is not None:
+            text = str(self._model.record.progress.phase)
         return _dot(text, colour)
 
     def _looks_of(self, state: SessionState) -> tuple[str, str]:

@@ -209,5 +209,5 @@ def _resampled(
     return np.concatenate(done)
 
 
-def _interval(ends: NDArray[np.float64] | None) -> Interval | None:
+def _interval(ends: Doubles | None) -> Interval | None:
     return None if ends is None else Interval(low=float(ends[0, 0]), high=float(ends[1, 0]))

@@ -11,9 +11,9 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.protocol.events import Evaluated, Progress, Started
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
-from td3core.runs.metadata import RunStatus
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
 

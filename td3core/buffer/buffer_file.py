@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.errors import RequestError
 from td3core.system.files import sync_folder
@@ -137,5 +138,5 @@ class BufferFile:
         return whole, edges
 
 
-def _bytes_of(rows: NDArray[np.float32]) -> memoryview:
+def _bytes_of(rows: Floats) -> memoryview:
     return rows.data.cast("B")

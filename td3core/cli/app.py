@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from td3core import __version__
 from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
-from td3core.cli.analysis.compare import compare_command
 from td3core.cli.check import check_command
+from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film

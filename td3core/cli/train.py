@@ -179,8 +179,8 @@ def resume(
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     """Return how a run ended that has taken all its steps; ``total`` is their new number."""
+    from td3core.protocol.run_status import RunStatus
     from td3core.runs.listing import summarise
-    from td3core.runs.metadata import RunStatus
     from td3core.runs.reader import ending_of
 
     summary, steps = summarise(run), run.config.steps if total is None else total

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 from td3core.envs.episode import EpisodeStart
 from td3core.randomness import generator_state, restore_generator
 
@@ -43,12 +43,12 @@ class EnvSlot:
         self.noise = None
         return EpisodeStart(self.number, episode, env_steps)
 
-    def episode_state(self) -> NDArray[np.float64]:
+    def episode_state(self) -> Doubles:
         """Return the state of the episode as a row (5,) for a checkpoint."""
         counts = (self.episode, self.began_at, self.length)
         return np.array([*counts, self.total, self.shaped_return], np.float64)
 
-    def load(self, row: NDArray[np.float64], tensors: Mapping[str, NDArray[Any]]) -> None:
+    def load(self, row: Doubles, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Restore state, generators and noise as :meth:`VectorEnv.state` returned them."""
         self.episode, self.began_at, self.length = (int(value) for value in row[:3])
         self.total, self.shaped_return = (float(value) for value in row[3:])

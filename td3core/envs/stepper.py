@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 from td3core.envs.episode import Episode, EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.system.isolation import Isolation
@@ -17,7 +17,7 @@ from td3core.system.isolation import Isolation
 class StepArrays(NamedTuple):
     """Actions and results of one step of ``n`` environments, a row for each."""
 
-    reward: NDArray[np.float64]  # (n,)
+    reward: Doubles  # (n,)
     action: Floats  # (n, act_dim) in [-1, 1]; written by the caller, the rest by the stepper
     obs: Floats  # (n, obs_dim), after the last step or reset
     terminated: NDArray[np.bool_]  # (n,)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 
 _PREFIX = "obs_norm"
 OBS_CLIP = 10.0
@@ -45,7 +44,7 @@ class Normaliser:
         """Return shift and scale (obs_dim,) of the normalisation, before it is clipped to ±10."""
         return self._shift, self._scale
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
+    def state(self) -> dict[str, Doubles]:
         """Return copies of the statistics by their names in a checkpoint (see :meth:`shapes`)."""
         return {
             f"{_PREFIX}.count": np.array([self._count]),
@@ -54,13 +53,13 @@ class Normaliser:
         }
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[np.float64]], obs_dim: int) -> "Normaliser":
+    def from_tensors(cls, tensors: Mapping[str, Doubles], obs_dim: int) -> "Normaliser":
         """Build from what :meth:`state` returned."""
         found = cls(obs_dim)
         found.load_state(tensors)
         return found
 
-    def load_state(self, tensors: Mapping[str, NDArray[np.float64]]) -> None:
+    def load_state(self, tensors: Mapping[str, Doubles]) -> None:
         """Restore what :meth:`state` returned."""
         self._count = float(tensors[f"{_PREFIX}.count"][0])
         self._mean = tensors[f"{_PREFIX}.mean"].astype(np.float64)
@@ -77,7 +76,7 @@ class Normaliser:
         }
 
     @staticmethod
-    def possible(tensors: Mapping[str, NDArray[np.float64]]) -> bool:
+    def possible(tensors: Mapping[str, Doubles]) -> bool:
         """Return whether tensors of :meth:`state` are possible for float32 observations."""
         count, mean, squares = (tensors[f"{_PREFIX}.{n}"] for n in ("count", "mean", "squares"))
         largest = np.abs(mean).max(initial=0.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 from td3core.inference.critic import Critic
 from td3core.playing.step import RolloutStep
 
@@ -16,7 +16,6 @@ SATURATED = 0.99
 _MOST_BYTES = 64 * 2**20
 _FEWEST_STEPS = 1000
 
-Doubles = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
 
 

@@ -16,6 +16,7 @@ from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
 from td3core.errors import Message
 from td3core.evaluation.result import success_of
+from td3core.protocol.run_status import RunStatus
 
 
 class Phase(StrEnum):
@@ -184,6 +185,11 @@ class Ended:
     best_eval_return: float | None
     best_checkpoint: Path | None
     last_checkpoint: Path | None
+
+    @property
+    def state(self) -> RunStatus:
+        """The state that this ending leaves the run in."""
+        return RunStatus.after(self.stopped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from td3core.config import Tunables, changes
 from td3core.errors import RequestError
+from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
 from td3core.remote.inbox import REQUESTS, check_values
 from td3core.runs.directory import RunDirectory
@@ -138,10 +139,10 @@ class RemoteControl(Requesting):
 
     def _not_running(self) -> RequestError:
         run, ending = self.run.name, self._directory.ending()
-        if ending is None or left_behind(self.run):
-            return RequestError("{run} is not running; it was interrupted.", run=run)
-        state = _ENDED[ending.state]
-        return RequestError("{run} is not running; it {state}.", run=run, state=state)
+        state = RunStatus.INTERRUPTED
+        if ending is not None and not left_behind(self.run):
+            state = ending.state
+        return RequestError("{run} is not running; it {state}.", run=run, state=state.phrase)
 
     def wait(self, ticket: int, timeout_s: float) -> Answer:
         """Wait for the answer to a request, and withdraw it if none comes.
@@ -176,6 +177,3 @@ class RemoteControl(Requesting):
         except OSError:
             return False
         return True
-
-
-_ENDED = {"finished": "has finished", "stopped": "was stopped", "failed": "has failed"}

@@ -12,9 +12,10 @@ from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config.algorithms import ALGORITHMS, TD3, title_of
 from td3core.errors import RequestError
+from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import MOST_STEPS, Ending, Parent, RunStatus
+from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_numbers
 from td3core.system.regular_files import exists, glob

@@ -8,10 +8,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from td3core.protocol.run_status import RunStatus
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
 from td3core.system.timestamp import now
@@ -22,25 +22,6 @@ _MOST_WALL_S = 1e10
 _MOST_NAME, _MOST_TEXT = 1_000, 100_000
 """Of characters: what a list or a dialog still shows at once."""
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
-
-
-class RunStatus(StrEnum):
-    """What has become of a run."""
-
-    RUNNING = "running"
-    FINISHED = "finished"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    """Neither ended nor alive: its process was killed, or the power went."""
-
-    @property
-    def resumable(self) -> bool:
-        """True if steps are missing and no process is taking them."""
-        return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
-
-
-_ENDED = {"finished": RunStatus.FINISHED, "user": RunStatus.STOPPED, "failed": RunStatus.FAILED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +39,7 @@ class Ending:
     @property
     def state(self) -> RunStatus:
         """The state that this ending leaves a run in."""
-        return _ENDED[self.stopped]
+        return RunStatus.after(self.stopped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +69,7 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
     """
     known = {name: values[name] for name in Ending.__slots__ if name in values}
     ending = Ending(**({"ended": now()} | known))
-    _ENDED[ending.stopped]
+    RunStatus.after(ending.stopped)
     write_atomically(folder / ENDING, json.dumps(asdict(ending)).encode())
 
 
@@ -96,7 +77,7 @@ def read_ending(folder: Path) -> Ending | None:
     """Return how a run ended, ``None`` if that is not on record."""
     try:
         found = json.loads(read_text(folder / ENDING))
-        _ENDED[found["stopped"]]
+        RunStatus.after(found["stopped"])
         return Ending(
             stopped=found["stopped"],
             message=_text(found.get("message", ""), _MOST_TEXT),

@@ -20,6 +20,7 @@ from td3core.config import Tunables
 from td3core.errors import Message, RequestError
 from td3core.protocol import events
 from td3core.protocol.events import Event, Phase
+from td3core.protocol.run_status import RunStatus
 from td3core.runs import journal
 from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.disk_usage import used_bytes
@@ -27,7 +28,7 @@ from td3core.runs.growing import GrowingJournal, GrowingTables, NewRows
 from td3core.runs.journal import Entry
 from td3core.runs.listing import state_of, steps_saved
 from td3core.runs.liveness import Liveness
-from td3core.runs.metadata import Ending, RunStatus
+from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
 from td3core.runs.status import Answer, Notice, Status
 from td3core.system.regular_files import exists, glob

@@ -107,7 +107,7 @@ def main() -> None:
         window.controller.stop()
         while window.controller.state is not SessionState.IDLE:
             spin(0.05)
-        speed = window.model.outcome.steps_per_s
+        speed = window.model.record.outcome.steps_per_s
         window.close()
         report(gaps, chosen, speed, frame_rate)
         app.quit()

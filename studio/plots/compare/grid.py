@@ -60,9 +60,13 @@ class CompareGrid(CurveGrid):
         cards = {}
         for plotted, spec in COMPARED.items():
             layer = ComparedLayer(partial(self._lines, plotted))
-            cards[spec.name] = card = PlotCard(spec, [layer], theme)
-            card.heading = self._heading
-            card.writer = partial(session.export, plotted)
+            cards[spec.name] = card = PlotCard(
+                spec,
+                [layer],
+                theme,
+                heading=self._heading,
+                writer=partial(session.export, plotted),
+            )
             if plotted in CHOICES:
                 self._choices[plotted] = self._choice(plotted, spec)
                 card.replace_title(self._choices[plotted])

@@ -13,8 +13,9 @@ from studio.plots.compare.run_set import Line
 from studio.plots.layers.curves import make_item
 from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import DrawnLine, LinesItem
-from studio.session.series import Numbers, thinned
+from studio.session.series import thinned
 from studio.theme.theme import Theme
+from td3core.arrays import Doubles
 
 _BAND_OPACITY = 0.22
 _FAINT = 0.55
@@ -57,7 +58,7 @@ class _DrawnBand:
         for item in (*self._edges, self._band):
             self._plot.removeItem(item)
 
-    def draw(self, x: Numbers, ends: tuple[Numbers, Numbers], colour: QColor) -> None:
+    def draw(self, x: Doubles, ends: tuple[Doubles, Doubles], colour: QColor) -> None:
         """Fill the area between two curves."""
         shade = QColor(colour)
         shade.setAlphaF(_BAND_OPACITY)
@@ -78,7 +79,7 @@ class ComparedLayer(Layer):
         self._theme: Theme | None = None
         self._shown: Sequence[Line] | None = None
         self._range = (0.0, 0.0)
-        self._heights: list[Numbers] = []
+        self._heights: list[Doubles] = []
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the lines to a plot; bands are added as they come."""
@@ -89,7 +90,7 @@ class ComparedLayer(Layer):
         """Apply the colours of a theme at the next redraw."""
         self._theme, self._shown = theme, None
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the part in view of every line."""
         lines = self._lines()
         if lines is self._shown and self._covers(view):
@@ -109,10 +110,10 @@ class ComparedLayer(Layer):
         x, y = thinned(curve.x[part], curve.middle[part], view.points)
         return DrawnLine(x, y, QColor(self._colour(line)))
 
-    def _draw_bands(self, lines: Sequence[Line], view: View) -> list[Numbers]:
+    def _draw_bands(self, lines: Sequence[Line], view: View) -> list[Doubles]:
         """Draw the part in view of every band and return its heights."""
         assert self._plot is not None
-        heights: list[Numbers] = []
+        heights: list[Doubles] = []
         count = 0
         for line in lines:
             curve, part = line.curve, _in_view(line.curve.x, view)
@@ -175,7 +176,7 @@ class ComparedLayer(Layer):
         return found
 
     @property
-    def drawn_lines(self) -> list[tuple[Numbers, Numbers]]:
+    def drawn_lines(self) -> list[tuple[Doubles, Doubles]]:
         """What is drawn at present, thinned, for each line."""
         return [(line.x, line.y) for line in self._item.lines]
 
@@ -185,7 +186,7 @@ class ComparedLayer(Layer):
         return self._theme.on_panel(QColor(colour), _FAINT).name() if line.faint else colour
 
 
-def _in_view(x: Numbers, view: View) -> slice:
+def _in_view(x: Doubles, view: View) -> slice:
     """Return the points between the ends of the x axis, and one beyond either end."""
     first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
     return slice(first, int(np.searchsorted(x, view.high, "right")) + 1)

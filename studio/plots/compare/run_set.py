@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from studio.session.series import Numbers
 from td3core.analysis.aggregate import Band
 from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
+from td3core.arrays import Doubles
 from td3core.errors import Message, RequestError
 from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
@@ -21,7 +21,7 @@ from td3core.runs.metadata import ENDING, NOTES
 from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]
-Curves = Sequence[tuple[Numbers, Numbers]]
+Curves = Sequence[tuple[Doubles, Doubles]]
 
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
 """The plots. That of the returns comes first; the others show columns of ``training.csv``."""
@@ -42,7 +42,7 @@ class ComparedRun:
     """One run as far as a comparison shows it."""
 
     results: RunResults
-    training: Numbers | None = None
+    training: Doubles | None = None
     """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
@@ -54,7 +54,7 @@ class ComparedRun:
         """The folder of the run."""
         return self.results.path
 
-    def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Numbers, ...]:
+    def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Doubles, ...]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
         There are no points until the training statistics are read.
@@ -179,7 +179,7 @@ def read_training(found: RunSet, stopped: Stopped) -> RunSet:
     return replace(found, runs=tuple(runs))
 
 
-def _training(path: Path, stopped: Stopped) -> Numbers:
+def _training(path: Path, stopped: Stopped) -> Doubles:
     found = [np.empty((0, len(TRAINING_COLUMNS)))]
     for event in RunReader(path, tables=("training",)).drain(stopped):
         if isinstance(event, Started):
@@ -256,5 +256,5 @@ def _middle(curves: Curves) -> Band:
     return _alone(*curves[0]) if len(curves) == 1 else band_of(curves)
 
 
-def _alone(x: Numbers, y: Numbers) -> Band:
+def _alone(x: Doubles, y: Doubles) -> Band:
     return Band(x=x, middle=y, low=None, high=None)

@@ -20,7 +20,7 @@ class ChangeMarkerLayer(TickLayer):
 
     def steps(self) -> list[float]:
         """Return the step of each change."""
-        return [float(marker.env_steps) for marker in self._model.markers]
+        return [float(marker.env_steps) for marker in self._model.record.journal.markers]
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -28,7 +28,8 @@ class ChangeMarkerLayer(TickLayer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the change nearest to ``x``, if one is within reach."""
-        near = [each for each in self._model.markers if abs(each.env_steps - x) <= reach]
+        markers = self._model.record.journal.markers
+        near = [each for each in markers if abs(each.env_steps - x) <= reach]
         if not near:
             return ()
         nearest = min(near, key=lambda each: abs(each.env_steps - x))

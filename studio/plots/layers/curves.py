@@ -9,13 +9,15 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, HasCurves, training_of
+from studio.plots.curve import SMOOTHED, Curve, training_of
 from studio.plots.layers.layer import Entry, Layer, Points, View
 from studio.plots.layers.lines_item import curve_pen
-from studio.session.curves import SMOOTHED_EPISODES
-from studio.session.series import Numbers, thinned
+from studio.session.curves import SMOOTHED_EPISODES, RunCurves
+from studio.session.model import RunModel
+from studio.session.series import thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import trailing_mean
+from td3core.arrays import Doubles
 
 _STRIPES = 24
 """Stripes across a plot in which curves that coincide take turns."""
@@ -24,8 +26,8 @@ _STRIPES = 24
 class CurveLayer(Layer):
     """The curves of one plot. The last one listed lies on top."""
 
-    def __init__(self, curves: Iterable[Curve], source: HasCurves) -> None:
-        self._source = source
+    def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
+        self._model = model
         self._items = {curve: make_item(curve.label) for curve in curves}
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
@@ -39,7 +41,7 @@ class CurveLayer(Layer):
         for item in self._items.values():
             plot.addItem(item)
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the part in view; a column that the run lacks draws nothing."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
@@ -61,17 +63,17 @@ class CurveLayer(Layer):
             if curve.label == name:
                 (self._hidden.discard if shown else self._hidden.add)(curve)
 
-    def _points(self, curve: Curve, view: View) -> tuple[Numbers, Numbers]:
+    def _points(self, curve: Curve, view: View) -> tuple[Doubles, Doubles]:
         if self._smoothed_over(curve) is None:
-            return points_in_view(curve, self._source, view)
+            return points_in_view(curve, self._model.record.curves, view)
         x, y = self._values(curve)
         first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
         last = int(np.searchsorted(x, view.high, "right")) + 1
         return thinned(x[first:last], y[first:last], view.points)
 
-    def _values(self, curve: Curve) -> tuple[Numbers, Numbers]:
+    def _values(self, curve: Curve) -> tuple[Doubles, Doubles]:
         """Return x and y of a whole curve as it is shown, without NaN."""
-        series = curve.series_in(self._source)
+        series = curve.series_in(self._model.record.curves)
         if series is None:
             return np.empty(0), np.empty(0)
         count = self._smoothed_over(curve)
@@ -98,7 +100,7 @@ class CurveLayer(Layer):
 
     def last_step(self) -> float:
         """Return the last step of any curve."""
-        return last_step_of(self._items, self._source)
+        return last_step_of(self._items, self._model.record.curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return the curves that have points in view."""
@@ -138,7 +140,7 @@ class CurveLayer(Layer):
 
     def points(self) -> Sequence[Points]:
         """Return every point of every curve."""
-        pairs = [(curve, curve.series_in(self._source)) for curve in self._items]
+        pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
             Points(curve.label, series.column("env_steps"), series.column(curve.column))
             for curve, series in pairs
@@ -166,7 +168,7 @@ def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
         item.setSymbolPen(None)
 
 
-def points_in_view(curve: Curve, source: HasCurves, view: View) -> tuple[Numbers, Numbers]:
+def points_in_view(curve: Curve, source: RunCurves, view: View) -> tuple[Doubles, Doubles]:
     """Return x and y of the part of a curve in view, thinned to what the screen can show.
 
     Both have shape (n,) and no NaN; n is 0 if the run lacks the column.
@@ -177,14 +179,14 @@ def points_in_view(curve: Curve, source: HasCurves, view: View) -> tuple[Numbers
     return series.curve(curve.column, view.low, view.high, view.points)
 
 
-def last_step_of(curves: Iterable[Curve], source: HasCurves) -> float:
+def last_step_of(curves: Iterable[Curve], source: RunCurves) -> float:
     """Return the last step of the series that these curves are columns of; 0 if all are empty."""
     found = [series_of(source) for series_of in {curve.source for curve in curves}]
     ends = [float(series.column("env_steps")[-1]) for series in found if series]
     return max(ends, default=0.0)
 
 
-def _stripes(x: Numbers, width: float, depth: int) -> NDArray[np.bool_]:
+def _stripes(x: Doubles, width: float, depth: int) -> NDArray[np.bool_]:
     """Return for each point whether it is joined to the next, for a curve above ``depth`` others.
 
     Of every three stripes the second curve leaves out one and the third two, so three curves that

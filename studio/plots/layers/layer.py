@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from studio.plots.canvas import PlotCanvas
 from studio.plots.x_axis import BY_STEPS, StepToX
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
+from td3core.arrays import Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +56,9 @@ class Points(NamedTuple):
     """All points of one curve, for export."""
 
     label: str
-    steps: Numbers
+    steps: Doubles
     """Environment steps, shape (n,)."""
-    values: Numbers
+    values: Doubles
     """Shape (n,)."""
 
 
@@ -75,7 +75,7 @@ class Layer(ABC):
         """Add the graphics items to a plot. Called once."""
 
     @abstractmethod
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the part in view.
 
         Returns:

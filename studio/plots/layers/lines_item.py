@@ -8,7 +8,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPen, QPolygonF
 
-from studio.session.series import Numbers
+from td3core.arrays import Doubles
 
 _DOT_PX = 5
 
@@ -16,9 +16,9 @@ _DOT_PX = 5
 class DrawnLine(NamedTuple):
     """The points of one line, without NaN, and its colour."""
 
-    x: Numbers
+    x: Doubles
     """Shape (n,)."""
-    y: Numbers
+    y: Doubles
     """Shape (n,)."""
     colour: QColor
 

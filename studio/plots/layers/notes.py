@@ -27,7 +27,7 @@ class NoteLayer(TickLayer):
 
     def steps(self) -> list[float]:
         """Return the step of each note."""
-        return [float(note.env_steps) for note in self._model.journal_entries]
+        return [float(note.env_steps) for note in self._model.record.journal.entries]
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -35,5 +35,6 @@ class NoteLayer(TickLayer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the latest notes within reach of ``x``."""
-        near = [note for note in self._model.journal_entries if abs(note.env_steps - x) <= reach]
+        notes = self._model.record.journal.entries
+        near = [note for note in notes if abs(note.env_steps - x) <= reach]
         return [Entry(text=note.text) for note in near[-_MOST:]]

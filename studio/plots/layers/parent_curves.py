@@ -10,8 +10,8 @@ from studio.plots.curve import Curve
 from studio.plots.layers.curves import last_step_of, make_item, points_in_view, style_item
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.model import RunModel
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
+from td3core.arrays import Doubles
 
 _OPACITY = 0.35
 """The hue is still recognisable, and the run's own curves stand out."""
@@ -42,7 +42,7 @@ class ParentCurveLayer(Layer):
             self._plot.addItem(item)
         self._colour()
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the part in view; nothing if the run has no ancestors."""
         shown_before, self._shown = self._shown, self.last_step() > 0.0
         if not self._shown:
@@ -54,7 +54,7 @@ class ParentCurveLayer(Layer):
             self._make_items()
         heights = []
         for curve, item in self._items.items():
-            x, y = points_in_view(curve, self._model.parent_curves, view)
+            x, y = points_in_view(curve, self._model.record.parent_curves, view)
             item.setData(view.along.places_of(x), y)
             heights.append(y)
         return heights
@@ -74,7 +74,7 @@ class ParentCurveLayer(Layer):
 
     def last_step(self) -> float:
         """Return the last step of any ancestor's curve."""
-        return last_step_of(self._curves, self._model.parent_curves)
+        return last_step_of(self._curves, self._model.record.parent_curves)
 
     def legend(self) -> Sequence[Entry]:
         """Return one entry for all dimmed curves."""

@@ -10,8 +10,8 @@ from studio.formatting import format_number, format_share
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Entry, Layer, View
 from studio.session.model import RunModel
-from studio.session.series import Numbers
 from studio.theme.theme import Theme
+from td3core.arrays import Doubles
 
 
 class ThresholdLayer(Layer):
@@ -39,13 +39,13 @@ class ThresholdLayer(Layer):
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Draw the line; the y axis takes no notice of it.
 
         A threshold far above the returns would squeeze the curves to the bottom.
         """
         del view
-        threshold = self._model.reward_threshold
+        threshold = self._model.record.reward_threshold
         if threshold is not None:
             self._line.setValue(threshold)
             self._line.label.setFormat(f"solved at {format_number(threshold)}")
@@ -59,7 +59,8 @@ class ThresholdLayer(Layer):
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""
-        threshold, evaluations = self._model.reward_threshold, self._model.evaluations
+        record = self._model.record
+        threshold, evaluations = record.reward_threshold, record.curves.evaluations
         row = evaluations.nearest(x)
         steps = evaluations.column("env_steps")
         if threshold is None or row is None or not steps[0] - reach <= x <= steps[-1] + reach:

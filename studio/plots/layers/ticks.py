@@ -7,7 +7,7 @@ import pyqtgraph as pg
 
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Layer, View
-from studio.session.series import Numbers
+from td3core.arrays import Doubles
 
 
 class TickLayer(Layer):
@@ -30,7 +30,7 @@ class TickLayer(Layer):
         """Add the lines to a plot."""
         plot.addItem(self._ticks, ignoreBounds=True)
 
-    def draw(self, view: View) -> Sequence[Numbers]:
+    def draw(self, view: View) -> Sequence[Doubles]:
         """Mark the steps; the y axis takes no notice of them."""
         steps = [float(view.along.places_of(step)) for step in self.steps()]
         if self._ticks.xvals != steps:

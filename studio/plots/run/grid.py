@@ -22,7 +22,10 @@ class PlotGrid(CurveGrid):
     """The plots of :data:`PLOTS`, of the run on show; a click on a title makes its plot large."""
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
-        cards = {plot.name: PlotCard(plot, layers_of(plot, model), theme) for plot in PLOTS}
+        cards = {
+            plot.name: PlotCard(plot, layers_of(plot, model), theme, subject=self._subject)
+            for plot in PLOTS
+        }
         self._model = model
         self._large = PLOTS[0].name
         self._axis: XAxis = "steps"
@@ -30,7 +33,6 @@ class PlotGrid(CurveGrid):
         self._strip = False
         super().__init__(cards, theme, parent)
         for name, card in cards.items():
-            card.subject = self._subject
             card.chosen.connect(lambda name=name: self.show_large(name))
         model.curves_changed.connect(self.redraw_later)
         model.run_started.connect(self.start_over)
@@ -131,11 +133,11 @@ class PlotGrid(CurveGrid):
 
     def step_map(self) -> StepToX:
         """Return where steps stand on the x axis that the user has chosen."""
-        return map_of(self._model, self._axis)
+        return map_of(self._model.record.curves, self._axis)
 
     def length(self) -> float:
         """Return the length of the run; 0 without one."""
-        config = self._model.config
+        config = self._model.record.config
         # How many episodes or seconds a run will take is not known before its end.
         return config.steps if config and self._axis == "steps" else 0
 
@@ -168,4 +170,4 @@ class PlotGrid(CurveGrid):
         )
 
     def _subject(self) -> str:
-        return self._model.title
+        return self._model.record.title

@@ -94,9 +94,9 @@ class Headline(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show the numbers of the run on show."""
-        model, means = self._model, self._model.evaluations.column("mean")
+        model, means = self._model, self._model.record.curves.evaluations.column("mean")
         means = means[np.isfinite(means)]
-        now, running = model.progress, model.in_progress
+        now, running = model.record.progress, model.in_progress
         texts = {
             "last": format_return(float(means[-1])) if len(means) else "",
             "best": format_return(float(means.max())) if len(means) else "",
@@ -112,5 +112,5 @@ class Headline(QWidget):
             return "preparing"
         if not model.in_progress:
             return ""
-        left = model.seconds_left
+        left = model.record.seconds_left
         return "estimating" if left is None else format_duration(left)

@@ -46,7 +46,6 @@ def connect_late_panels(
 
     def instruments(panel: "InstrumentPanel") -> None:
         panel.use_player(window.replay.player)
-        window.share.tasks.instruments = panel
 
     def show_sweep(name: str) -> None:
         window.docks.open("sweeps")

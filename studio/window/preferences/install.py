@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings
 
 from studio.formatting import format_return
-from studio.replay.options.options import OPENGL_CHOICES
+from studio.replay.options import OPENGL_CHOICES
 from studio.session.controller import SessionState
 from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
@@ -123,10 +123,10 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
             case Interrupted():
                 outcome, text = "was interrupted", "Resume continues it."
             case Ended():
-                outcome = "has finished" if event.stopped == "finished" else "has stopped"
+                outcome = event.state.phrase
                 best = format_return(event.best_eval_return)
                 text = f"Best return {best}" if best else ""
-        notifier.end(_RUN, f"{window.model.title} {outcome}", text)
+        notifier.end(_RUN, f"{window.model.record.title} {outcome}", text)
 
     window.controller.state_changed.connect(on_state)
     window.model.run_ended.connect(on_ended)

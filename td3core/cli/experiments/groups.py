@@ -23,7 +23,6 @@ from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 
 INTERRUPTED = 130
-_STOPPED = {SeedState.FINISHED: "finished", SeedState.STOPPED: "user", SeedState.FAILED: "failed"}
 
 
 def train_group(
@@ -119,7 +118,7 @@ def _as_dict(status: SeedStatus) -> dict[str, Any]:
 def _on_disk(status: SeedStatus) -> dict[str, Any]:
     """Return what is known of a run that did not end just now."""
     values: dict[str, Any] = {
-        "stopped": _STOPPED.get(status.state),
+        "stopped": status.state.stopped,
         "env_steps": status.env_steps,
         "last_eval_return": status.last,
         "best_eval_return": status.best,

@@ -48,5 +48,4 @@ def _answer(event: "Ended | Failed | Interrupted") -> Answer:
         log_error("The run failed:", event.message)
         result = ending_as_dict(event.ending) | {"message": event.message, "state": "failed"}
         return Answer(status=FAILED, result=result, error=event.message)
-    state = "finished" if event.stopped == "finished" else "stopped"
-    return Answer(result=ending_as_dict(event) | {"state": state})
+    return Answer(result=ending_as_dict(event) | {"state": str(event.state)})

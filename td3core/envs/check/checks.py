@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from td3core.arrays import Doubles
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import find_known
 from td3core.envs.check.gymnasium_check import run_gymnasium_check
@@ -133,7 +133,7 @@ def check_values(trial: Trial) -> Finding:
     return passed("values", "Finite over {steps} random steps.", steps=len(trial.rewards))
 
 
-def check_rewards(rewards: NDArray[np.float64]) -> Finding:
+def check_rewards(rewards: Doubles) -> Finding:
     """Check that rewards (steps,) are finite and of moderate size."""
     finite = np.isfinite(rewards)
     if not finite.all():

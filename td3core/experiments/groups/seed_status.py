@@ -17,6 +17,7 @@ from td3core.protocol.events import (
     Progress,
     Started,
 )
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
 
 
@@ -41,6 +42,11 @@ class SeedState(StrEnum):
         return self in _OVER
 
     @property
+    def stopped(self) -> str | None:
+        """The word of ``ending.json`` for it; None if it has none."""
+        return RunStatus(self).stopped if self.is_over else None
+
+    @property
     def is_resumable(self) -> bool:
         """True if it is over with steps missing."""
         return self.is_over and self is not SeedState.FINISHED
@@ -53,7 +59,6 @@ class SeedState(StrEnum):
 
 _OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
 _PREPARING = "preparing"
-_ENDINGS = {"finished": SeedState.FINISHED, "user": SeedState.STOPPED, "failed": SeedState.FAILED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +114,7 @@ class SeedStatus:
                 best = event.mean if self.best is None else max(self.best, event.mean)
                 return replace(self, last=event.mean, best=best)
             case Ended():
-                return self._ended(event, _ENDINGS[event.stopped])
+                return self._ended(event, SeedState(event.state))
             case Failed(cancelled=True):
                 return replace(self, state=SeedState.STOPPED)
             case Failed(ending=None):

@@ -120,8 +120,13 @@ def record_growth(
         RunError: the environment raised an ``OSError``.
     """
     with ExitStack() as film:
-        recorder = _Recorder(scenes, settings, consent, report)
-        recorder.open_writer = lambda fps: film.enter_context(FilmWriter(target, fps))
+        recorder = _Recorder(
+            scenes,
+            settings,
+            consent,
+            report,
+            lambda fps: film.enter_context(FilmWriter(target, fps)),
+        )
         results = tuple(recorder.record())
         if recorder.writer is None:
             raise RequestError("The checkpoints are no longer there.")
@@ -131,14 +136,18 @@ def record_growth(
 class _Recorder:
     """Records one scene after another into one film, which is opened with the first frame."""
 
-    open_writer: Callable[[float], FilmWriter]
-    """Opens the film for so many frames per second."""
-
     def __init__(
-        self, scenes: Sequence[Scene], settings: FilmSettings, consent: Consent, report: Report
+        self,
+        scenes: Sequence[Scene],
+        settings: FilmSettings,
+        consent: Consent,
+        report: Report,
+        open_writer: Callable[[float], FilmWriter],
     ) -> None:
+        """``open_writer`` opens the film for so many frames per second."""
         self._scenes, self._settings = scenes, settings
         self._consent, self._report = consent, report
+        self._open_writer = open_writer
         self._canvas: Canvas | None = None
         self._first: Header | None = None
         self.writer: FilmWriter | None = None
@@ -162,7 +171,7 @@ class _Recorder:
         room: int | None = None
         for index in range(settings.episodes):
             with filmed_episode([playing], settings.seed, index) as episode:
-                self.writer = writer = self.writer or self.open_writer(episode.fps)
+                self.writer = writer = self.writer or self._open_writer(episode.fps)
                 if room is None and settings.most_s is not None:
                     room = max(1, round(settings.most_s * writer.fps * writer.stride))
                 last = self._record_episode(number, index, scene, episode, room)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from td3core.playing.numbers import SATURATED, Doubles, EpisodeNumbers
+from td3core.arrays import Doubles
+from td3core.playing.numbers import SATURATED, EpisodeNumbers
 
 _BACK, _CARD, _GRID = (24, 27, 33), (32, 36, 44), (62, 68, 80)
 _TEXT, _MUTED = (240, 242, 245), (160, 168, 180)

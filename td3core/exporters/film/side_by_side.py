@@ -89,9 +89,12 @@ def record_side_by_side(
     names = names_of(facts)
     ends: list[list[RolloutStep]] = []
     with ExitStack() as film:
-        recorder = _Recorder(agents, names, settings, report)
-        recorder.open_writer = lambda fps: film.enter_context(
-            FilmWriter(target, fps, settings.speed)
+        recorder = _Recorder(
+            agents,
+            names,
+            settings,
+            report,
+            lambda fps: film.enter_context(FilmWriter(target, fps, settings.speed)),
         )
         ends = [recorder.record(index) for index in range(settings.episodes)]
     assert recorder.writer is not None
@@ -110,18 +113,18 @@ def record_side_by_side(
 class _Recorder:
     """Records one episode after another into one film, which is opened with the first frame."""
 
-    open_writer: Callable[[float], FilmWriter]
-    """Opens the film for so many steps per second."""
-
     def __init__(
         self,
         agents: Sequence[Agent],
         names: Sequence[str],
         settings: ComparisonSettings,
         report: Report,
+        open_writer: Callable[[float], FilmWriter],
     ) -> None:
+        """``open_writer`` opens the film for so many steps per second."""
         self._agents, self._names = agents, names
         self._settings, self._report = settings, report
+        self._open_writer = open_writer
         self._canvases: list[Canvas] = []
         self.writer: FilmWriter | None = None
 
@@ -129,7 +132,7 @@ class _Recorder:
         """Record an episode; return the last step of each agent."""
         settings, frame, shots = self._settings, None, list[Shot]()
         with filmed_episode(self._agents, settings.seed, index, self._pushes) as episode:
-            self.writer = writer = self.writer or self.open_writer(episode.fps)
+            self.writer = writer = self.writer or self._open_writer(episode.fps)
             for shots in episode:
                 frame = self._compose(shots)
                 writer.write(frame)

@@ -104,7 +104,7 @@ def test_a_group_from_setup_trains_its_seeds_in_processes(qtbot, window, find, p
     }
     shown = panel.model.statuses[1]
     panel.table.run_wanted.emit(shown)
-    qtbot.waitUntil(lambda: window.model.run == shown.run)
+    qtbot.waitUntil(lambda: window.model.record.run == shown.run)
 
 
 def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
@@ -126,8 +126,8 @@ def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
     fill_in(find, STEPS, 40, "7,")
     find("train_button").click()
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=PATIENCE_MS)
-    qtbot.waitUntil(lambda: window.model.config is not None)
-    assert window.model.config.seed == 7
+    qtbot.waitUntil(lambda: window.model.record.config is not None)
+    assert window.model.record.config.seed == 7
 
 
 def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel, played) -> None:
@@ -182,8 +182,8 @@ def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, r
         window.toolbar.action("queue").trigger()
     find("queue_start_button").click()
     # Between the two runs the queue is empty and nothing trains, for a moment.
-    qtbot.waitUntil(lambda: window.model.config is not None, timeout=PATIENCE_MS)
-    assert window.model.config.seed == 2
+    qtbot.waitUntil(lambda: window.model.record.config is not None, timeout=PATIENCE_MS)
+    assert window.model.record.config.seed == 2
     qtbot.waitUntil(lambda: not window.many.busy, timeout=PATIENCE_MS)
     assert not window.many.queue.runs
 
@@ -262,17 +262,20 @@ def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, 
     find("own_process_check").setChecked(True)
     find("train_button").click()
     qtbot.waitUntil(
-        lambda: window.model.progress is not None and window.model.progress.env_steps > 200,
+        lambda: (
+            window.model.record.progress is not None
+            and window.model.record.progress.env_steps > 200
+        ),
         timeout=PATIENCE_MS,
     )
     assert {child.pid for child in psutil.Process().children()} - before
     find("spin_tau").setValue(0.02)
-    qtbot.waitUntil(lambda: bool(window.model.markers), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: bool(window.model.record.journal.markers), timeout=PATIENCE_MS)
     find("pause_button").click()
     qtbot.waitUntil(lambda: window.controller.state is SessionState.PAUSED, timeout=PATIENCE_MS)
     find("stop_button").click()
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=PATIENCE_MS)
-    assert window.model.outcome.stopped == "user"
+    assert window.model.record.outcome.stopped == "user"
 
 
 def test_where_runs_train_is_remembered(window, find, tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ def test_a_trial_opens_its_run(qtbot, shown: MainWindow, swept: SweepState, find
     shown.sweeps.choose(2)
     with qtbot.waitSignal(shown.model.run_opened, timeout=PATIENCE_MS):
         qtbot.mouseClick(find("sweep_open_run_button"), Qt.MouseButton.LeftButton)
-    assert shown.model.run is not None
-    assert shown.model.run.name == swept.trials[2].runs[0]
+    assert shown.model.record.run is not None
+    assert shown.model.record.run.name == swept.trials[2].runs[0]
 
 
 def test_the_window_reads_no_sweep_in_its_own_thread(

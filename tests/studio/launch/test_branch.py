@@ -89,12 +89,12 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert started.run != parent.path
     assert (started.config.steps, started.tunables.tau) == (2000, 0.02)
     assert find("spin_tau").value() == 0.02
-    past = window.model.parent_curves
+    past = window.model.record.parent_curves
     assert past.episodes.column("env_steps")[-1] == 1000.0
     assert past.training.column("env_steps")[-1] == 1000.0
     wait_until_idle(qtbot, window)
     assert isinstance(listener.said[-1], Ended)
-    steps = window.model.training.column("env_steps")
+    steps = window.model.record.curves.training.column("env_steps")
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)

@@ -92,7 +92,7 @@ def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, 
     reached = checkpoint.read_header(run.last).counters.env_steps
     assert not find("resume_button").isEnabled()
     open_run(qtbot, window, run)
-    before = window.model.training.rows()
+    before = window.model.record.curves.training.rows()
     assert before[-1, 0] <= reached
     assert find("resume_button").isEnabled()
     listener = Listener(window)
@@ -107,13 +107,17 @@ def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, 
     assert window.live.tunables() == started.tunables
     assert find("spin_tau").value() == 0.0125
     # The curves were not wiped, and are drawn on.
-    assert np.array_equal(window.model.training.rows()[: len(before)], before, equal_nan=True)
+    assert np.array_equal(
+        window.model.record.curves.training.rows()[: len(before)], before, equal_nan=True
+    )
     wait_until_idle(qtbot, window)
     assert listener.said[-1].stopped == "finished"
-    steps = window.model.training.column("env_steps")
+    steps = window.model.record.curves.training.column("env_steps")
     assert (np.diff(steps) > 0).all()
     assert steps[-1] == 3000
-    assert len(window.model.episodes) == len(read_table(run.path / "episodes.csv")) == 15
+    assert (
+        len(window.model.record.curves.episodes) == len(read_table(run.path / "episodes.csv")) == 15
+    )
     assert find("status_progress").value() == find("status_progress").maximum()
 
 
@@ -126,13 +130,13 @@ def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
     window.launcher.resume(run.path)
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
-    drawn = window.model.episodes.rows()[:, :2]
+    drawn = window.model.record.curves.episodes.rows()[:, :2]
     rows = read_table(whole.path / "episodes.csv")
     expected = [(float(row["env_steps"]), float(row["return"])) for row in rows]
     assert np.allclose(drawn, expected)
     returns = [value for _, value in expected]
     smoothed = [np.mean(returns[max(0, at - 19) : at + 1]) for at in range(len(returns))]
-    assert np.allclose(window.model.episodes.column("smoothed"), smoothed)
+    assert np.allclose(window.model.record.curves.episodes.column("smoothed"), smoothed)
 
 
 @pytest.mark.slow
@@ -146,12 +150,12 @@ def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_sai
     line[1] = str(reached + 400)
     table.write_text(table.read_text() + ",".join(line) + "\n")
     open_run(qtbot, window, run)
-    assert window.model.episodes.column("env_steps")[-1] == reached + 400
+    assert window.model.record.curves.episodes.column("env_steps")[-1] == reached + 400
     listener = Listener(window)
     window.launcher.resume(run.path)
     qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
     wait_until_idle(qtbot, window)
-    steps = window.model.episodes.column("env_steps")
+    steps = window.model.record.curves.episodes.column("env_steps")
     assert list(steps) == [200.0 * n for n in range(1, 16)]
     said = f"Repeating 400 steps recorded after the checkpoint at step {reached:,}"
     assert said in find("log_view").toPlainText()
@@ -198,7 +202,7 @@ def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find,
     qtbot.waitUntil(lambda: bool(listener.all(Failed)), timeout=60_000)
     assert "cannot be resumed" in window.banner.text
     wait_until_idle(qtbot, window)
-    assert window.model.run == run.path
+    assert window.model.record.run == run.path
 
 
 @pytest.fixture
@@ -287,7 +291,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
     window.controller.save()
     wait_until_idle(qtbot, window)
-    done = [entry.event for entry in window.model.journal_entries]
+    done = [entry.event for entry in window.model.record.journal.entries]
     assert done == ["stop", "resume", "save"]
     written = [json.loads(line)["event"] for line in run.journal_file.read_text().splitlines()]
     assert done == written
@@ -307,12 +311,12 @@ def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
     wait_until_idle(qtbot, window)
     done = [(each.env_steps, *each.changes[0]) for each in listener.all(Tuned)]
     assert done == [(300, "tau", 0.005, 0.02), (600, "policy_delay", 2, 3)]
-    again = RunDirectory.open(window.model.run)
+    again = RunDirectory.open(window.model.record.run)
     assert again.path != run.path
     assert again.config == run.config
     assert changes_of(again.journal()) == changes_of(run.journal())
     assert (find("spin_tau").value(), find("spin_policy_delay").value()) == (0.02, 3)
-    assert [marker.scheduled for marker in window.model.markers] == [True, True]
+    assert [marker.scheduled for marker in window.model.record.journal.markers] == [True, True]
     qtbot.waitUntil(lambda: "(scheduled)" in find("log_view").toPlainText(), timeout=5_000)
 
 

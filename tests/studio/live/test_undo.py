@@ -39,13 +39,13 @@ def test_changes_are_taken_back_one_by_one_and_journaled(qtbot, window, find):
     assert window.live.tunables() == first
     assert not undo.isEnabled()
     assert listener.all(Tuned)[-1].tunables == first
-    written = changes_of(read(window.model.run / "journal.jsonl"))
+    written = changes_of(read(window.model.record.run / "journal.jsonl"))
     assert [(each.name, each.new) for each in written[-2:]] == [
         ("policy_noise", 0.2),
         ("tau", 0.005),
     ]
     # Back is not nothing: there was time in between, and it has a mark of its own.
-    assert window.model.markers[-1].new == 0.005
+    assert window.model.record.journal.markers[-1].new == 0.005
 
 
 def test_a_drag_is_taken_back_as_one(window, find):

@@ -141,13 +141,15 @@ def test_a_layer_named_for_one_plot_comes_between_its_curves_and_the_markers(qap
 
 def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot, window) -> None:
     model, card = window.model, window.plots.card("plot_q")
-    model.training.append(
+    model.record.curves.training.append(
         [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in (0, 900)]
     )
     entries = (JournalEntry(500, f"event {number}", "now") for number in range(6))
-    model.journal_entries.extend(entries)
+    model.record.journal.entries.extend(entries)
     for step, new in ((498, 0.01), (501, 0.02), (800, 0.03)):
-        model.markers.append(Marker(env_steps=step, name="tau", old=0.005, new=new, changed_at=0.0))
+        model.record.journal.markers.append(
+            Marker(env_steps=step, name="tau", old=0.005, new=new, changed_at=0.0)
+        )
     redraw(qtbot, window)
     assert layer_of(card, NoteLayer).drawn_steps == [500.0] * 6
     assert layer_of(card, ChangeMarkerLayer).drawn_steps == [498.0, 501.0, 800.0]
@@ -166,7 +168,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 ) -> None:
     model, plots = window.model, window.plots
     rows = [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in range(50, 501, 50)]
-    model.training.append(rows)
+    model.record.curves.training.append(rows)
     redraw(qtbot, window)
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
     assert drawn_points(items["Q₂"]) == 10

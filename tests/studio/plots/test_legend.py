@@ -84,7 +84,7 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
             reward_threshold=None,
         )
     )
-    window.model.training.append(
+    window.model.record.curves.training.append(
         [(float(s), s, -5.0, NAN, -5.5, 0.5, NAN, 5.0) for s in range(50, 501, 50)]
     )
     found = redrawn(qtbot, window)

@@ -109,7 +109,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
     qtbot, window, critics, q, loss
 ):
     start(window, None, twin_critics=critics == "two")
-    window.model.training.append(ROWS[critics])
+    window.model.record.curves.training.append(ROWS[critics])
     redraw(qtbot, window)
     for _ in range(2):
         for name, expected in (("plot_q", q), ("plot_critic_loss", loss)):
@@ -135,7 +135,7 @@ def test_a_real_run_with_one_critic_draws_one_curve(qtbot, window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
     find("variant_combo").setCurrentText("TD3 without twin critics")
     click(qtbot, find("train_button"))
-    qtbot.waitUntil(lambda: len(window.model.training) > 3, timeout=60_000)
+    qtbot.waitUntil(lambda: len(window.model.record.curves.training) > 3, timeout=60_000)
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=20_000)
     redraw(qtbot, window)

@@ -60,7 +60,7 @@ def test_a_range_that_still_fits_is_kept_as_it_is():
 def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, window):
     feed(window, 1000)
     drawn(qtbot, window, 1000)
-    window.model.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
+    window.model.record.curves.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1050)
     box = window.plots.card("plot_q").plot.getViewBox()
@@ -68,7 +68,9 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     assert before[0][1] >= 1050
     assert before[1][0] <= -7.0
     for step in range(1052, 1060):
-        window.model.training.append([(float(step), step, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
+        window.model.record.curves.training.append(
+            [(float(step), step, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)]
+        )
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1059)
     assert box.viewRange() == before
@@ -81,7 +83,7 @@ def test_a_long_run_is_shown_whole_after_a_short_one(qtbot, window, find, tmp_pa
     for run, steps in ((short, 1000), (long, 8000), (short, 1000)):
         choose(window.runs, run)
         action(window.runs, "open").trigger()
-        qtbot.waitUntil(lambda run=run: window.model.run == run.path)
+        qtbot.waitUntil(lambda run=run: window.model.record.run == run.path)
         for name in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
             box = window.plots.card(name).plot.getViewBox()
             qtbot.waitUntil(

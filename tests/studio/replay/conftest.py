@@ -57,10 +57,16 @@ def player(qtbot: QtBot) -> Iterator[Player]:
 
 
 @pytest.fixture
-def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
+def consent(qtbot: QtBot) -> Iterator[CodeConsent]:
     window = QWidget()
     qtbot.addWidget(window)
-    consent = CodeConsent(window)
+    made = CodeConsent(window)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, tmp_path: Path, consent: CodeConsent) -> Iterator[ReplayPane]:
     settings = QSettings(str(tmp_path / "pane.ini"), QSettings.Format.IniFormat)
     settings.setValue("replay/follow_latest", False)
     made = ReplayPane(tmp_path / "runs", consent, settings)
@@ -69,7 +75,6 @@ def pane(qtbot: QtBot, tmp_path: Path) -> Iterator[ReplayPane]:
     made.show()
     yield made
     made.shutdown()
-    consent.stop()
 
 
 @pytest.fixture

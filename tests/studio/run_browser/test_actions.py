@@ -175,4 +175,4 @@ def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> N
     qtbot.keyClick(find("runs_view"), Qt.Key.Key_Delete)
     assert deleted == [run.path]
     qtbot.keyClick(find("runs_view"), Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.model.run == run.path)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path)

@@ -26,17 +26,17 @@ def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, tmp_path) -> None
     run.best.write_bytes(b"no agent")
     show_runs(qtbot, window, find, run)
     click(qtbot, find("runs_open_button"))
-    qtbot.waitUntil(lambda: window.model.run == run.path)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path)
     model = window.model
-    assert len(model.training) == 20
-    assert model.training.column("q1")[-1] == -50
-    episodes = model.episodes
+    assert len(model.record.curves.training) == 20
+    assert model.record.curves.training.column("q1")[-1] == -50
+    episodes = model.record.curves.episodes
     np.testing.assert_allclose(
         episodes.column("return"), [return_at(s) for s in range(100, 1001, 100)]
     )
     assert episodes.column("smoothed")[2] == pytest.approx(episodes.column("return")[:3].mean())
-    assert list(model.evaluations.column("env_steps")) == [250, 500, 750, 1000]
-    assert [(m.env_steps, m.text) for m in model.markers] == [
+    assert list(model.record.curves.evaluations.column("env_steps")) == [250, 500, 750, 1000]
+    assert [(m.env_steps, m.text) for m in model.record.journal.markers] == [
         (350, "τ 0.005 → 0.02"),
         (600, "τ 0.005 → 0.5"),
     ]
@@ -60,10 +60,10 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     run = make_run(runs, first=700, reached=1000, parent=(parent.path.name, 700))
     show_runs(qtbot, window, find, run)
     action(window.runs, "open").trigger()
-    qtbot.waitUntil(lambda: window.model.run == run.path)
-    past = window.model.parent_curves
+    qtbot.waitUntil(lambda: window.model.record.run == run.path)
+    past = window.model.record.parent_curves
     assert list(past.training.column("env_steps")) == list(range(50, 701, 50))
-    assert window.model.training.column("env_steps")[0] == 750
+    assert window.model.record.curves.training.column("env_steps")[0] == 750
     plot = window.plots.card("plot_q").plot
     # Curves of parents are made for the first run that has some.
     qtbot.waitUntil(lambda: len(plot.listDataItems()) > 3)
@@ -78,7 +78,7 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     # The next run that is shown has no such past.
     choose(window.runs, oldest)
     action(window.runs, "open").trigger()
-    qtbot.waitUntil(lambda: window.model.run == oldest.path)
+    qtbot.waitUntil(lambda: window.model.record.run == oldest.path)
     qtbot.waitUntil(lambda: dim.xData is None or not len(dim.xData))
 
 
@@ -101,8 +101,8 @@ def test_a_million_rows_are_read_beside_the_window(qtbot, window, find, tmp_path
     show_runs(qtbot, window, find, run)
     action(window.runs, "open").trigger()
     assert find("runs_reading").isVisible()
-    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=30_000)
-    assert window.model.training.rows_each > 1
+    qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=30_000)
+    assert window.model.record.curves.training.rows_each > 1
     qtbot.waitUntil(lambda: not find("runs_reading").isVisible())
 
 
@@ -136,7 +136,7 @@ def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, tmp_path)
     assert not find("runs_reading").isVisible()
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: action(window.runs, "open").isEnabled(), timeout=20_000)
-    assert window.model.run == listener.said[-1].run
+    assert window.model.record.run == listener.said[-1].run
     qtbot.waitUntil(lambda: "running" not in listed(window.runs, Column.STATE), timeout=10_000)
 
 

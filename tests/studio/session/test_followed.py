@@ -80,11 +80,11 @@ def test_a_run_of_another_process_is_followed_and_steered(
     model, controller = window.model, window.controller
     guard.watch()
     assert "in another process" in find("status_device").text()
-    seen = model.progress.env_steps
-    qtbot.waitUntil(lambda: model.progress.env_steps > seen + 600, timeout=LONG_MS)
-    qtbot.waitUntil(lambda: len(model.evaluations) > 1, timeout=LONG_MS)
-    assert len(model.training) > 5
-    assert len(model.episodes) > 1
+    seen = model.record.progress.env_steps
+    qtbot.waitUntil(lambda: model.record.progress.env_steps > seen + 600, timeout=LONG_MS)
+    qtbot.waitUntil(lambda: len(model.record.curves.evaluations) > 1, timeout=LONG_MS)
+    assert len(model.record.curves.training) > 5
+    assert len(model.record.curves.episodes) > 1
     rows = window.replay.checkpoints.model.rowCount()
     qtbot.waitUntil(lambda: window.replay.checkpoints.model.rowCount() > rows, timeout=LONG_MS)
 
@@ -92,18 +92,19 @@ def test_a_run_of_another_process_is_followed_and_steered(
     assert "tau" in window.live.pending
     qtbot.waitUntil(lambda: not window.live.pending, timeout=LONG_MS)
     assert window.live.tunables().tau == 0.2
-    qtbot.waitUntil(lambda: bool(model.markers), timeout=LONG_MS)
-    assert (model.markers[0].name, model.markers[0].new) == ("tau", 0.2)
+    qtbot.waitUntil(lambda: bool(model.record.journal.markers), timeout=LONG_MS)
+    first = model.record.journal.markers[0]
+    assert (first.name, first.new) == ("tau", 0.2)
 
     click(qtbot, find("pause_button"))
     qtbot.waitUntil(lambda: controller.state is SessionState.PAUSED, timeout=LONG_MS)
-    paused_at = model.progress.env_steps
+    paused_at = model.record.progress.env_steps
     click(qtbot, find("save_button"))
     wanted = run.step_checkpoint(paused_at)
     with guard.paused():
         qtbot.waitUntil(wanted.exists, timeout=LONG_MS)
     click(qtbot, find("pause_button"))
-    qtbot.waitUntil(lambda: model.progress.env_steps > paused_at, timeout=LONG_MS)
+    qtbot.waitUntil(lambda: model.record.progress.env_steps > paused_at, timeout=LONG_MS)
     assert controller.state is SessionState.RUNNING
 
     click(qtbot, find("stop_button"))
@@ -165,7 +166,7 @@ def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -
         assert find("train_button").isEnabled()
         choose(window.runs, ended)
         click(qtbot, find("runs_open_button"))
-        qtbot.waitUntil(lambda: window.model.run == ended.path)
+        qtbot.waitUntil(lambda: window.model.record.run == ended.path)
         assert not window.controller.following
         assert window.controller.state is SessionState.IDLE
 

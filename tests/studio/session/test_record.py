@@ -27,8 +27,7 @@ def folded(told: list[events.Event]) -> RunRecord:
     model = RunModel()
     for event in told:
         model.handle(event)
-    found: RunRecord = model._record
-    return found
+    return model.record
 
 
 def done_to(record: RunRecord) -> list[tuple[object, ...]]:
@@ -177,15 +176,15 @@ def test_what_a_run_reports_before_it_starts_belongs_to_it_and_to_no_other(qapp)
     model.handle(events.Noted(env_steps=40, event="pause", time="t"))
     model.handle(events.Failed(message="over", details=""))
     model.handle(events.Noted(env_steps=30, event="branch", time="t"))
-    assert [entry.event for entry in model.journal_entries] == ["pause"]
+    assert [entry.event for entry in model.record.journal.entries] == ["pause"]
     model.handle(started("second", env_steps=30))
-    assert [entry.event for entry in model.journal_entries] == ["branch"]
+    assert [entry.event for entry in model.record.journal.entries] == ["branch"]
     # One that never started leaves nothing behind for the next.
     model.handle(events.Failed(message="over", details=""))
     model.handle(events.Noted(env_steps=30, event="resume", time="t"))
     model.handle(events.Failed(message="locked", details="", request=True))
     model.handle(started("third"))
-    assert model.journal_entries == []
+    assert model.record.journal.entries == []
 
 
 def test_a_resumed_run_keeps_what_came_before_its_step_and_marks_a_change_once(qapp) -> None:
@@ -195,12 +194,12 @@ def test_a_resumed_run_keeps_what_came_before_its_step_and_marks_a_change_once(q
     model.handle(events.Noted(env_steps=200, event="pause", time="t"))
     model.handle(events.Failed(message="killed", details=""))
     model.handle(started("run", env_steps=100))
-    assert model.journal_entries == []
+    assert model.record.journal.entries == []
     # The journal names it, and the run makes it again.
     model.handle(tuned(100, 0.01, scheduled=True))
-    (marker,) = model.markers
+    (marker,) = model.record.journal.markers
     assert (marker.env_steps, marker.scheduled) == (100, True)
-    assert model.outcome is None
+    assert model.record.outcome is None
 
 
 def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
@@ -209,7 +208,7 @@ def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
     model.handle(tuned(10, 0.01, scheduled=True))
     model.handle(tuned(20, 0.02, scheduled=True))
     model.handle(tuned(30, 0.03, scheduled=False))
-    assert [marker.scheduled for marker in model.markers] == [True, True, False]
+    assert [marker.scheduled for marker in model.record.journal.markers] == [True, True, False]
 
 
 def test_the_log_says_in_short_what_was_done(qapp) -> None:
@@ -237,7 +236,7 @@ def test_a_run_that_is_stopped_before_it_starts_is_no_error(qapp) -> None:
     model.handle(events.Failed(message=Message("Stopped."), details="", cancelled=True))
     assert said == ["info", "info"]
     assert model.preparing == ""
-    assert model.outcome is None
+    assert model.record.outcome is None
 
 
 def test_episodes_of_several_environments_that_end_in_one_step_are_all_read_again(

@@ -208,13 +208,14 @@ def test_a_picture_is_saved_alone_in_the_size_of_the_environment_or_as_it_is_on_
     qtbot: QtBot,
     shown: ReplayPane,
     share: ShareButton,
+    opened: list[QWidget],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     panel = QWidget(shown)
     panel.resize(600, 120)
     panel.show()
-    share.tasks.instruments = panel
+    opened.append(panel)
     with qtbot.waitSignal(shown.player.captured, timeout=WAIT_MS) as captured:
         qtbot.keyClick(shown, Qt.Key.Key_P, _CTRL_SHIFT)
     drawn = captured.args[0].convertToFormat(QImage.Format.Format_RGB32)

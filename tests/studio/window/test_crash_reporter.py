@@ -88,8 +88,8 @@ def test_a_critical_message_of_qt_is_shown(qtbot, window):
 
 def test_before_qt_ends_the_process_the_run_is_saved(qtbot, window, find, hook):
     listener = start_pendulum(qtbot, window, find)
-    qtbot.waitUntil(lambda: bool(window.model.progress.env_steps), timeout=20_000)
-    run = window.model.run
+    qtbot.waitUntil(lambda: bool(window.model.record.progress.env_steps), timeout=20_000)
+    run = window.model.record.run
     begun = time.monotonic()
     hook.on_qt_message(QtMsgType.QtFatalMsg, None, "the display has gone")
     assert time.monotonic() - begun < 5, "it waited longer than the run took to save"

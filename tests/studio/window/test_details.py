@@ -115,7 +115,7 @@ def open_run(qtbot, window, run) -> None:
     qtbot.waitUntil(lambda: run.path.absolute() in window.runs.model.rows, timeout=20_000)
     window.runs.view.choose([run.path.absolute()], run.path.absolute())
     window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path.absolute()))
-    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
 
 
 def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, runs_dir) -> None:
@@ -279,7 +279,7 @@ def test_the_banner_shows_what_others_wrote_as_it_is_and_grows_no_wider(qtbot, w
 
 
 def test_a_read_out_at_the_crosshair_shows_remarks_as_they_are(window) -> None:
-    window.model.journal_entries.append(JournalEntry(5, "<b>x</b>", "now"))
+    window.model.record.journal.entries.append(JournalEntry(5, "<b>x</b>", "now"))
     card = window.plots.card("plot_return")
     card.hovered.emit(QPointF(5.0, 0.0))
     assert "<b>x</b> at step 5" in card.readout

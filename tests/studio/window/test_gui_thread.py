@@ -112,7 +112,7 @@ def test_a_run_is_trained_tuned_paused_saved_and_stopped(qtbot, guard, watched, 
     qtbot.waitUntil(lambda: watched.controller.state is SessionState.RUNNING, timeout=20_000)
     click(qtbot, look("stop_button"))
     wait_until_idle(qtbot, watched)
-    done = [entry.event for entry in watched.model.journal_entries]
+    done = [entry.event for entry in watched.model.record.journal.entries]
     assert (done[:2], done[-1]) == (["pause", "save"], "stop")
     rows = look("checkpoint_list").model()
     heading = rows.index(0, 0)
@@ -184,7 +184,7 @@ def test_a_branch_and_a_repetition_are_started(qtbot, guard, watched, before, mo
     rows.branch_action.trigger()
     qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=60_000)
     wait_until_idle(qtbot, watched)
-    assert len(watched.model.parent_curves.training) > 0
+    assert len(watched.model.record.parent_curves.training) > 0
     watched.launcher.repeat_changes(stopped.path)
     qtbot.waitUntil(lambda: len(listener.all(events.Started)) == 2, timeout=60_000)
     watched.controller.stop()
@@ -232,4 +232,4 @@ def test_the_queue_changes_and_a_run_of_a_group_is_opened(qtbot, watched, before
     watched.many.queue.move(1, 0)
     watched.many.queue.remove(0)
     watched.many.open_run(before[0].path)
-    qtbot.waitUntil(lambda: watched.model.run == before[0].path, timeout=20_000)
+    qtbot.waitUntil(lambda: watched.model.record.run == before[0].path, timeout=20_000)

@@ -61,7 +61,7 @@ def start_pendulum(qtbot, window, find, steps: int = 200_000) -> Listener:
 
 def test_a_person_trains_tunes_pauses_stops_and_watches(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
-    qtbot.waitUntil(lambda: len(window.model.training) > 5, timeout=60_000)
+    qtbot.waitUntil(lambda: len(window.model.record.curves.training) > 5, timeout=60_000)
 
     for name, share in (
         ("tau", 0.9),
@@ -76,16 +76,16 @@ def test_a_person_trains_tunes_pauses_stops_and_watches(qtbot, window, find):
         assert tuned.tunables == shown
         assert getattr(tuned.tunables, name) != getattr(events.Tunables(), name)
         assert tuned.env_steps > 0
-        assert [m.name for m in window.model.markers][-1] == name
-        assert window.model.markers[-1].env_steps == tuned.env_steps
+        assert [m.name for m in window.model.record.journal.markers][-1] == name
+        assert window.model.record.journal.markers[-1].env_steps == tuned.env_steps
 
     changed = {"tau", "policy_noise", "exploration_noise", "policy_delay"}
-    assert {marker.name for marker in window.model.markers} == changed
-    steps = sorted(float(marker.env_steps) for marker in window.model.markers)
+    assert {marker.name for marker in window.model.record.journal.markers} == changed
+    steps = sorted(float(marker.env_steps) for marker in window.model.record.journal.markers)
     for plot in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
         markers = layer_of(window.plots.card(plot), ChangeMarkerLayer)
         qtbot.waitUntil(lambda shown=markers: sorted(shown.drawn_steps) == steps, timeout=5_000)
-    journal = (window.model.run / "journal.jsonl").read_text().splitlines()
+    journal = (window.model.record.run / "journal.jsonl").read_text().splitlines()
     assert {json.loads(line)["field"] for line in journal} == changed
 
     click(qtbot, find("pause_button"))
@@ -174,7 +174,7 @@ def test_several_environments_are_trained_to_the_end_from_the_form(qtbot, window
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=10_000)
     assert find("status_progress").value() == find("status_progress").maximum()
     assert "100%" in find("status_numbers").text()
-    assert window.model.seconds_left == 0.0
+    assert window.model.record.seconds_left == 0.0
     config = listener.all(events.Started)[0].config
     assert (config.num_envs, config.env_processes) == (4, 2)
 
@@ -243,7 +243,7 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     # The one that finds leaked memory serves all tests of this process.
     resource_tracker.ensure_running()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    window.controller.own_process = own_process
+    window.controller.set_own_process(own_process)
     listener = start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: bool(listener.all(events.Evaluated)), timeout=120_000)
     click(qtbot, find("stop_button"))

@@ -41,7 +41,7 @@ def test_a_run_or_an_agent_dropped_on_the_window_is_opened(
 ) -> None:
     with qtbot.waitSignal(window.model.run_opened, timeout=WAIT_MS):
         drop(window, run)
-    assert window.model.run == run
+    assert window.model.record.run == run
     last = run / "checkpoints" / "last.safetensors"
     with qtbot.waitSignal(window.opener.agent_opened, timeout=WAIT_MS):
         drop(window, last)

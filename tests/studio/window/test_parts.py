@@ -147,7 +147,9 @@ def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
 
 def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtbot):
     model = window.model
-    model.training.append([(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)])
+    model.record.curves.training.append(
+        [(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)]
+    )
     model.curves_changed.emit()
     card = window.plots.card("plot_q")
     curve = card.plot.listDataItems()[0]

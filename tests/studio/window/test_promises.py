@@ -44,7 +44,7 @@ def controls(window: QWidget) -> Iterator[QWidget]:
 
 def open_run(qtbot, window, run) -> None:
     window.many.open_run(run.path)
-    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
 
 

@@ -24,7 +24,7 @@ def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
     runs = [make_run(tmp_path / "runs", seed=seed) for seed in (1, 2)]
     for run in runs:
         window.opener.open([run.path])
-        qtbot.waitUntil(lambda run=run: window.model.run == run.path, timeout=20_000)
+        qtbot.waitUntil(lambda run=run: window.model.record.run == run.path, timeout=20_000)
     window.close()
     shutil.rmtree(runs[0].path)
     again = build_window(tmp_path / "runs")
@@ -35,7 +35,7 @@ def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
     assert first.isEnabled()
     assert "missing" in second.text()
     first.trigger()
-    qtbot.waitUntil(lambda: again.model.run == runs[1].path, timeout=20_000)
+    qtbot.waitUntil(lambda: again.model.record.run == runs[1].path, timeout=20_000)
     again.close()
     again.deleteLater()
 

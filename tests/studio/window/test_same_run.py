@@ -28,9 +28,9 @@ def test_a_run_in_the_window_equals_the_same_run_without_one_bit_for_bit(
     qtbot.mouseClick(find("train_button"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.controller.state is not SessionState.IDLE, timeout=60_000)
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=120_000)
-    assert isinstance(window.model.outcome, Ended)
-    assert len(window.model.training) > 10
-    drawn = window.model.outcome.run
+    assert isinstance(window.model.record.outcome, Ended)
+    assert len(window.model.record.curves.training) > 10
+    drawn = window.model.record.outcome.run
 
     alone = train(config, tunables, Control(), lambda event: None, tmp_path / "headless")
     assert isinstance(alone, Ended)

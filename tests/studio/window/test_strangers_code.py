@@ -89,7 +89,7 @@ def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     assert stranger.imported == set()
     assert not stranger.trusted.exists()
     # The rest of the run is there.
-    assert window.model.run == run
+    assert window.model.record.run == run
     assert find("env_combo").currentText() == ENV
     message = window.replay.message.text().replace("\u200b", "")
     assert "theirs_env.py" in message

@@ -163,7 +163,7 @@ def test_another_algorithm_keeps_all_that_it_does_not_set(window, find) -> None:
 def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs", name="kept")
     window.many.open_run(run.path)
-    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(12_345)
     find("spin_tau").setValue(0.03)
@@ -171,7 +171,7 @@ def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_pa
     window.close()
     again = build_window(tmp_path / "runs")
     again.show()
-    qtbot.waitUntil(lambda: again.model.run == run.path, timeout=20_000)
+    qtbot.waitUntil(lambda: again.model.record.run == run.path, timeout=20_000)
     config, tunables = again.setup.settings(again.live.tunables())
     assert (config.env, config.steps, tunables.tau) == ("Pendulum-v1", 12_345, 0.03)
     assert again.plots.large == "plot_q"
@@ -182,7 +182,7 @@ def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_pa
 def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs")
     window.many.open_run(run.path)
-    qtbot.waitUntil(lambda: window.model.run == run.path, timeout=20_000)
+    qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
     assert "finished" in find("status_state").text()
     window.model.handle(events.Failed(message="There is no such environment.", details=""))
     window.status.show_state(SessionState.IDLE)

@@ -28,9 +28,9 @@ from td3core.protocol.events import (
     Tuned,
     Warned,
 )
+from td3core.protocol.run_status import RunStatus
 from td3core.remote.steer import RemoteControl
 from td3core.runs.liveness import PATIENCE_S, Liveness
-from td3core.runs.metadata import RunStatus
 from td3core.runs.reader import RunReader
 from td3core.runs.status import Status
 from td3core.runs.tail import Tail

@@ -14,6 +14,7 @@ from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.protocol.rows import EVALUATION_COLUMNS
+from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.listing import summarise
@@ -22,7 +23,6 @@ from td3core.runs.metadata import (
     Ending,
     Parent,
     RunLabel,
-    RunStatus,
     read_ending,
     read_label,
     write_label,

@@ -238,7 +238,7 @@ def test_opening_a_run_leads_back_to_it(qtbot, window, find, runs_dir) -> None:
     window.show_runs()
     window.runs.view.choose(runs[:1], runs[0])
     action(window.runs, "open").trigger()
-    qtbot.waitUntil(lambda: window.model.run == runs[0])
+    qtbot.waitUntil(lambda: window.model.record.run == runs[0])
     assert window.plots.isVisible()
 
 

@@ -1,1 +1,0 @@
-"""What the user prefers in the replay, remembered."""

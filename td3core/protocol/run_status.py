@@ -1,0 +1,52 @@
+"""What has become of a run: the one place that reads how a run ended."""
+
+from enum import StrEnum
+
+
+class RunStatus(StrEnum):
+    """What has become of a run."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """Neither ended nor alive: its process was killed, or the power went."""
+
+    @classmethod
+    def after(cls, stopped: str) -> "RunStatus":
+        """Return what an ending leaves a run in; ``stopped`` as in ``ending.json``.
+
+        Raises:
+            KeyError: none of the words ``finished``, ``user`` and ``failed``.
+        """
+        return _ENDINGS[stopped]
+
+    @property
+    def stopped(self) -> str | None:
+        """The word of ``ending.json`` for it; None for a run that has not ended."""
+        return next((word for word, status in _ENDINGS.items() if status is self), None)
+
+    @property
+    def resumable(self) -> bool:
+        """True if steps are missing and no process is taking them."""
+        return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
+
+    @property
+    def phrase(self) -> str:
+        """What follows the name of a run in a sentence."""
+        return _PHRASES[self]
+
+
+_ENDINGS = {
+    "finished": RunStatus.FINISHED,
+    "user": RunStatus.STOPPED,
+    "failed": RunStatus.FAILED,
+}
+_PHRASES = {
+    RunStatus.RUNNING: "is running",
+    RunStatus.FINISHED: "has finished",
+    RunStatus.STOPPED: "was stopped",
+    RunStatus.FAILED: "has failed",
+    RunStatus.INTERRUPTED: "was interrupted",
+}
