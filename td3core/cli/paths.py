@@ -27,9 +27,12 @@ def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
     """
     from td3core.runs.directory import RunDirectory, note_module_folder
 
-    named = runs_folder(runs_dir) / run
+    folder = runs_folder(runs_dir)
+    named = folder / run
     if named.is_dir() and (runs_dir or not run.exists()):
         run = named
+    elif not (run.is_absolute() or run.exists()):
+        raise RequestError("{name} is no run in {folder}.", name=repr(str(run)), folder=folder)
     if run.is_file():
         raise RequestError("{path} is a file; name the run's folder.", path=str(run))
     found = RunDirectory.open(run)
@@ -41,9 +44,17 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     """Return the absolute path of a checkpoint; for a run its best one, or its last if ``last``.
 
     Raises:
-        RequestError: the run has no checkpoint.
+        RequestError: there is neither, or the run has no checkpoint.
     """
-    named = runs_folder(runs_dir) / path / "run.toml"
+    folder = runs_folder(runs_dir)
+    is_name = not path.is_absolute() and path.suffix != ".safetensors"
+    if is_name and not (path.exists() or (folder / path).is_dir()):
+        raise RequestError(
+            "{name} is neither a run in {folder} nor a checkpoint.",
+            name=repr(str(path)),
+            folder=folder,
+        )
+    named = folder / path / "run.toml"
     if path.is_file() or not (path.is_dir() or named.is_file()):
         from td3core.runs.directory import note_module_folder
 

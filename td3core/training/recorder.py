@@ -46,6 +46,8 @@ class Recorder:
         self._rows: list[Doubles] = []
         self._ended: list[EpisodeEnded] = []
         self._warned: set[str] = set()
+        self.over = False
+        """Whether no further step is taken."""
         self.last_problem = ""
         """Why the last failed write failed."""
 
@@ -150,8 +152,11 @@ class Recorder:
             self.last_problem = problem.strerror or str(problem)
             if what not in self._warned:
                 self._warned.add(what)
+                over = self.over or env_steps >= self._run.config.steps
                 message = Message(
-                    "Could not write {what}: {reason}. Training continues.",
+                    "Could not write {what}: {reason}."
+                    if over
+                    else "Could not write {what}: {reason}. Training continues.",
                     what=what,
                     reason=self.last_problem,
                 )

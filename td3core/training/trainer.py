@@ -164,6 +164,7 @@ class Trainer:
             self._submit(agent)
         self._collector.begin_episodes(self.env_steps)
         stopped = self._take_all_steps()
+        self._recorder.over = True
         self._state.keep_pending_metrics()
         self._log_training()
         if not stopped:
@@ -379,6 +380,7 @@ class Trainer:
 
     def rescue(self, problem: BaseException) -> None:
         """After a failure, save whatever is still sound."""
+        self._recorder.over = True
         if not isinstance(problem, DivergedError):
             with _logged("the last agent could not be saved"):
                 self._save(Kind.LAST)

@@ -51,6 +51,33 @@ def test_a_name_that_is_none_is_refused_in_a_sentence(
     assert "name the file to write" in refused(capsys, "replay", str(run), "--video", name)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *["resume", "verify", "follow", "pause", "unpause", "save", "stop"],
+        *["tune NAME tau=0.1", "film NAME --out a.gif", "train Pendulum-v1 --journal NAME"],
+    ],
+)
+def test_a_name_that_is_no_run_is_refused_with_the_folder_that_was_searched(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    words = [word.replace("NAME", "nothere") for word in command.split()]
+    words += [] if "nothere" in words else ["nothere"]
+    said = refused(capsys, *words, "--runs-dir", str(runs_dir))
+    assert said == f"td3-studio: 'nothere' is no run in {runs_dir}."
+
+
+@pytest.mark.parametrize(
+    "command", ["branch", "eval", "replay --video a.gif", "export --to a.safetensors"]
+)
+def test_a_name_that_is_no_agent_is_refused_with_the_folder_that_was_searched(
+    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    words = [word.replace("a.", f"{tmp_path}/a.") for word in command.split()]
+    said = refused(capsys, *words, "nothere", "--runs-dir", str(runs_dir))
+    assert said == f"td3-studio: 'nothere' is neither a run in {runs_dir} nor a checkpoint."
+
+
 def test_a_name_may_be_new_in_an_ordinary_folder(tmp_path: Path) -> None:
     require_writable_name(tmp_path / "agent.safetensors", overwrite=False)
 

@@ -48,10 +48,21 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
     assert not told.all(Saved)
     said = [(w.env_steps, w.message) for w in told.all(Warned)]
     assert [step for step, _ in said] == [20, 40, 60, 60]
-    for _, message in said:
+    for step, message in said:
         assert "No space left on device" in message
-        assert "Training continues" in message
+        assert ("Training continues" in message) == (step < 60)
     assert "step_000000020" in said[0][1]
+
+
+def test_a_run_that_stops_or_has_failed_does_not_say_that_it_continues(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, scripted: Callable[[Script], str]
+) -> None:
+    monkeypatch.setattr(checkpoint, "save", Disk(checkpoint.save, lambda path: True))
+    _, stopped = run(runs_dir, control=Control.stopping_at(30))
+    _, failed = run(runs_dir, scripted(Script(faults={30: lambda outcome: outcome[:4]})))
+    for told in (stopped, failed):
+        (warned,) = told.all(Warned)
+        assert warned.message == "Could not write last.safetensors: No space left on device."
 
 
 def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
