@@ -229,7 +229,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
     monkeypatch.setattr("studio.launch.beside.RunProcess", PlayedProcess)
-    window.launcher.obstacle = lambda: "A group is training."
+    monkeypatch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
     answer_with(monkeypatch, When.BESIDE)
     PlayedProcess.last = None
     window.launcher.branch(parent.step_checkpoint(500))

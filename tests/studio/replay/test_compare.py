@@ -123,7 +123,9 @@ def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_w
     player = pane.player
     load(qtbot, player, agent)
     pictures = watched(player)
-    with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+    # Pictures are compared: not before they have their size.
+    settled = pane.comparison.view.tile_settled
+    with qtbot.waitSignals([player.loaded, player.frame_ready, settled], timeout=WAIT_MS):
         pane.comparison.compare([ComparedAgent(agent), ComparedAgent(agent, Variant.PUSH)])
     for _ in range(10):
         player.step()
