@@ -5,6 +5,7 @@ it may come from anyone. What the user types is consent in itself. Modules are l
 importing anything, parent packages included.
 """
 
+import importlib
 import importlib.util
 import os
 import re
@@ -60,6 +61,8 @@ class UntrustedCodeError(RequestError):
 
 def typed(choice: EnvChoice) -> EnvChoice:
     """Return a choice that the user made in person, with consent to the code it names."""
+    # Its file may be younger than Python's list of the folder, by less than the clock of a disk.
+    importlib.invalidate_caches()
     return replace(choice, consent=choice.consent.adding(needed(choice)))
 
 
