@@ -28,6 +28,8 @@ from td3core.protocol.steering import Verb
 
 _NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
 _NO_QUEUE = "“Train next” adds the run in Setup."
+_QUEUE_STARTS = "The first starts when what trains has ended."
+_QUEUE_WAITS = "Press ▶ to start the first."
 
 
 class ManyRunsPanel(QWidget):
@@ -101,7 +103,13 @@ class ManyRunsPanel(QWidget):
         self._down = self._button("queue_down", "arrow-down", "Start this run later")
         self._drop = self._button("queue_remove", "close", "Remove this run from the queue")
         buttons = (self._next, self._up, self._down, self._drop)
-        return _section("Queue", (self._queue_note,), buttons, self.list)
+        self._queue_hint = make_label("queue_hint", muted=True)
+        self._queue_hint.setWordWrap(True)
+        section = _section("Queue", (self._queue_note,), buttons, self.list)
+        layout = section.layout()
+        assert layout is not None
+        layout.addWidget(self._queue_hint)
+        return section
 
     def _button(self, name: str, icon: str, tip: str) -> QToolButton:
         button = make_icon_button(f"{name}_button", tip, tip)
@@ -256,6 +264,8 @@ class ManyRunsPanel(QWidget):
         enable(self._drop, none)
         self._queue_note.setText(f"{count} waiting" if count else "empty")
         self._queue_note.setToolTip(_NO_QUEUE)
+        hint = _NO_QUEUE if not count else _QUEUE_STARTS if trains else _QUEUE_WAITS
+        self._queue_hint.setText(hint)
 
 
 def _section(

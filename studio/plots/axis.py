@@ -20,6 +20,8 @@ _LINES_APART = 1.8
 """Lines of text between two labels of the y axis that are as close as can be."""
 _FAR = 1000.0
 """Pixels beyond an axis where pyqtgraph would drop no label."""
+_PLAIN = range(-2, 4)
+"""Powers of ten of numbers that are as short without an exponent."""
 _MANY_DECADES = 12
 """With more decades than this, ticks between them would fill the plot."""
 
@@ -243,8 +245,10 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def _power(exponent: float) -> str:
-    """Return a power of ten with as few digits as it needs: 1e-3, 2e0, 1.5e0."""
+    """Return a power of ten with as few digits as it needs: 1e-3, 0.05, 2, 1500, 1e4."""
     digits, power = f"{10.0**exponent:.2e}".split("e")
+    if int(power) in _PLAIN:
+        return f"{float(digits) * 10.0 ** int(power):g}"
     return f"{float(digits):g}e{int(power)}"
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ _LONGEST, _TICKS = "-1.3k", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
 """Pixels by which pyqtgraph lets the name of an axis reach beyond it."""
+_MOST_LINES = 8
+"""Of the legend of a plot that has all the room."""
 _GRID = 0.35
 """Opacity of the grid."""
 _REACH_PX = 6
@@ -105,6 +108,7 @@ class PlotCard(QWidget):
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
         self._lay_out()
+        self.set_legend_lines(1)
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.plot.customContextMenuRequested.connect(self._show_menu)
         self._header.log_toggled.connect(self._set_log)
@@ -152,6 +156,14 @@ class PlotCard(QWidget):
     def replace_title(self, control: QWidget) -> None:
         """Show a control in place of the title."""
         self._header.replace_title(control)
+        stops: list[QWidget] = [*self._header.stops, self._legend, self.plot]
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
+
+    def set_legend_lines(self, count: int) -> None:
+        """Let the legend wrap into so many lines while the plot is one of several."""
+        self._legend_lines = count
+        self._legend.set_most_lines(count)
 
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""
@@ -162,6 +174,7 @@ class PlotCard(QWidget):
     def show_maximised(self, maximised: bool) -> None:
         """Show that this plot fills all the room, or no longer does."""
         self._header.show_maximised(maximised)
+        self._legend.set_most_lines(_MOST_LINES if maximised else self._legend_lines)
 
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)

@@ -67,6 +67,11 @@ class PlotHeader(QWidget):
         self._heading = control
         self._bar.insertWidget(0, control)
 
+    @property
+    def stops(self) -> tuple[QWidget, ...]:
+        """The title and the buttons, in their order."""
+        return self._heading, *self._icons
+
     def set_small(self, small: bool) -> None:
         """Leave out the buttons that a small plot has no room for."""
         self._small = small

@@ -1,24 +1,30 @@
 """The legend of a plot: the entries that fit, the others in the tooltip."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QResizeEvent, QTextDocument
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from studio.plots.layers.layer import Entry
 from studio.theme.theme import Theme
 
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "…"
+_SLACK = 4
+"""Pixels."""
 _SWITCH = "Click a name to hide its curve or to show it again."
 
 
 class Legend(QLabel):
-    """One line. Requests no width of its own: a long legend must not widen a plot.
+    """Wraps into few lines. Requests no width: a long legend must not widen a plot.
 
-    Clicking an entry hides its curve or shows it again.
+    Clicking an entry hides its curve or shows it again. So does Enter: Tab goes from one entry to
+    the next.
     """
 
     switched = Signal(str, bool)
@@ -30,6 +36,10 @@ class Legend(QLabel):
         self.setAccessibleName(f"{title} legend")
         self._about = about
         self._entries: tuple[Entry, ...] = ()
+        self._lines: list[list[Entry]] = []
+        """Those that fit, line by line."""
+        self._most_lines, self._at = 1, -1
+        """How many lines there may be, and which link the keyboard is at, from 0."""
         self._theme = theme
         self.setProperty("role", "legend")
         self.setTextFormat(Qt.TextFormat.RichText)
@@ -53,7 +63,13 @@ class Legend(QLabel):
     @property
     def names(self) -> list[str]:
         """The texts of the entries that fit."""
-        return [entry.text for entry in self._entries[: self._count()]]
+        return [entry.text for entry in self._entries[: sum(map(len, self._lines))]]
+
+    def set_most_lines(self, count: int) -> None:
+        """Wrap into so many lines at most."""
+        if count != self._most_lines:
+            self._most_lines = count
+            self._show()
 
     def _switch(self, name: str) -> None:
         entry = next((each for each in self._entries if each.switch == name), None)
@@ -69,8 +85,9 @@ class Legend(QLabel):
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Keep the height of a line, even without entries."""
-        around = self.contentsMargins()
-        return QSize(0, self.fontMetrics().height() + around.top() + around.bottom())
+        around, metrics = self.contentsMargins(), self.fontMetrics()
+        height = metrics.height() + max(len(self._lines) - 1, 0) * metrics.lineSpacing()
+        return QSize(0, height + around.top() + around.bottom())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Request no width: other widgets need it more."""
@@ -81,30 +98,96 @@ class Legend(QLabel):
         super().resizeEvent(event)
         self._show()
 
-    def _count(self) -> int:
-        """Return how many entries fit."""
-        metrics, room = self.fontMetrics(), self.contentsRect().width()
-        for count in range(len(self._entries), 0, -1):
-            if _width(metrics, self._entries[:count], count < len(self._entries)) <= room:
-                return count
-        return min(1, len(self._entries))
-
     def _show(self) -> None:
-        count = self._count()
+        before = len(self._lines)
+        self._lines = lines = self._wrapped()
         parts = [entry.rich_text(self._theme) for entry in self._entries]
-        shown = [self._part(entry) for entry in self._entries[:count]] + (
-            [_MORE] if count < len(parts) else []
-        )
-        self.setText(_GAP.join(shown))
+        shown = [_GAP.join(map(self._part, line)) for line in lines]
+        if sum(map(len, lines)) < len(parts):
+            shown[-1] += _GAP + _MORE
+        self.setText("<br>".join(shown))
         # The keyboard stops here only where there is something to switch.
-        switches = any(entry.switch for entry in self._entries[:count])
+        switches = any(entry.switch for line in lines for entry in line)
         policy = Qt.FocusPolicy
-        self.setFocusPolicy(policy.StrongFocus if switches else policy.NoFocus)
+        self.setFocusPolicy(policy.StrongFocus if switches else policy.ClickFocus)
         hint = _SWITCH if any(entry.switch for entry in self._entries) else ""
-        lines = [escape(self._about), _GAP.join(parts), hint]
-        self.setToolTip(f"<qt>{'<br>'.join(line for line in lines if line)}</qt>")
+        about = [escape(self._about), _GAP.join(parts), hint]
+        self.setToolTip(f"<qt>{'<br>'.join(line for line in about if line)}</qt>")
+        if len(lines) != before:
+            self.updateGeometry()
+        self._mark_again()
+
+    def _wrapped(self) -> list[list[Entry]]:
+        """Return the entries that fit, line by line; a single one that does not is cut off."""
+        font, room = self.font(), self.contentsRect().width()
+        lines: list[list[Entry]] = []
+        for place, entry in enumerate(self._entries):
+            last = place == len(self._entries) - 1
+            more = not last and len(lines) == self._most_lines
+            if lines and _width(font, [*lines[-1], entry], more) <= room:
+                lines[-1].append(entry)
+            elif len(lines) < self._most_lines:
+                more = not last and len(lines) == self._most_lines - 1
+                lines.append([_cut(font, entry, room, more)])
+            else:
+                break
+        return lines
+
+    # The keyboard -------------------------------------------------------------------------------
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Mark an entry at once; Qt marks none until the next Tab."""
+        super().focusInEvent(event)
+        reasons = Qt.FocusReason
+        if event.reason() in (reasons.TabFocusReason, reasons.BacktabFocusReason):
+            self._at = -1
+            self.focusNextPrevChild(event.reason() == reasons.TabFocusReason)
+
+    def focusNextPrevChild(self, on: bool) -> bool:  # noqa: N802
+        """Go to the next or the previous entry; past the last or the first one, leave."""
+        count = sum(bool(entry.switch) for line in self._lines for entry in line)
+        if self._at < 0 and not on:
+            self._at = count
+        at = self._at + (1 if on else -1)
+        # Qt's own way back past the first entry ends at the label without any.
+        inside = 0 <= at < count and super().focusNextPrevChild(on)
+        self._at = at if inside else -1
+        # Not the label's way out, which begins anew at the other end.
+        return inside or QWidget.focusNextPrevChild(self, on)
+
+    def _mark_again(self) -> None:
+        """Mark the entry that the keyboard is at: a new text has none."""
+        if self.hasFocus() and self._at >= 0:
+            at, self._at = self._at, -1
+            # Qt lays a text out when its size is asked for, and forgets the mark then.
+            super().sizeHint()
+            for _ in range(at + 1):
+                self.focusNextPrevChild(True)
 
 
-def _width(metrics: QFontMetrics, entries: Sequence[Entry], cut: bool) -> int:
+def _width(font: QFont, entries: Sequence[Entry], cut: bool) -> int:
     texts = [entry.plain_text() for entry in entries]
-    return metrics.horizontalAdvance(_GAP.join([*texts, *([_MORE] if cut else [])]))
+    gaps = _GAP.join([""] * (len(texts) + cut))
+    return sum(_rich_width(font.key(), text) for text in (*texts, gaps, _MORE * cut) if text)
+
+
+@lru_cache(maxsize=512)
+def _rich_width(font: str, text: str) -> int:
+    """Return how wide rich text is laid out; the metrics of its font fall some pixels short."""
+    described, document = QFont(), QTextDocument()
+    described.fromString(font)
+    document.setDefaultFont(described)
+    document.setDocumentMargin(0)
+    document.setPlainText(text)
+    return math.ceil(document.idealWidth())
+
+
+def _cut(font: QFont, entry: Entry, room: int, more: bool) -> Entry:
+    """Return an entry no longer than a line."""
+    excess = _width(font, [entry], more) - room
+    if excess <= 0 or room <= 0:
+        return entry
+    # Text that is cut has another width than its letters have alone.
+    least = _rich_width(font.key(), entry.text) - excess - _SLACK
+    shown = QFontMetrics(font).elidedText(entry.text, Qt.TextElideMode.ElideMiddle, max(least, 0))
+    return replace(entry, text=shown)

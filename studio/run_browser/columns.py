@@ -1,6 +1,6 @@
 """The cells of the table of runs: their texts and their order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import datetime
 from enum import IntEnum
 from html import escape
@@ -112,6 +112,19 @@ def lines_of(row: RunRow) -> tuple[str, str]:
     return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
 
 
+def told_below(row: RunRow, hidden: Container[Column]) -> str:
+    """Return what tells runs of the same settings apart and stands in no column on show."""
+    found = row.summary
+    if found is None:
+        return ""
+    last = format_return(found.last_eval_return)
+    parts = {
+        Column.STARTED: started(found.created),
+        Column.LAST: f"last {last}" if last else "",
+    }
+    return " · ".join(text for column, text in parts.items() if text and column in hidden)
+
+
 def sort_key(row: RunRow, column: Column, state: str) -> Any:
     """Return what a column sorts by: one kind of value for all of its cells."""
     if column in _ORDERS and row.summary is not None:
@@ -132,10 +145,11 @@ def about(row: RunRow, parent: str = "") -> str:
         return f"{_html(row.problem)}<br>{_html(_shown(row.path))}"
     parts = [f"<b>{_html(found.title)}</b>", _html(found.env)]
     parts += [_html(text) for text in (found.note, found.message) if text]
-    preset = found.preset or "TD3 defaults"
+    preset = "" if found.preset == found.env else found.preset or "TD3 defaults"
     if found.changed:
         parts.append(f"Changed: {_html(found.changed)}")
-    parts.append(f"{_html(preset)} · seed {found.seed} · {format_duration(found.wall_s)}")
+    facts = (_html(preset), f"seed {found.seed}", format_duration(found.wall_s))
+    parts.append(" · ".join(filter(None, facts)))
     made = _local(found.created)
     parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
     if found.last_eval_return is not None:

@@ -8,10 +8,11 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QTreeView,
     QWidget,
 )
 
-from studio.run_browser.columns import Column
+from studio.run_browser.columns import Column, told_below
 from studio.run_browser.sparklines import Sparklines, polyline
 from studio.run_browser.tree_model import LINES, ROW
 
@@ -41,7 +42,9 @@ class RunDelegate(QStyledItemDelegate):
         """Draw a cell."""
         lines = index.data(LINES)
         if lines:
-            self._paint_lines(painter, option, index, lines)
+            name, about = lines
+            shown = (about, told_below(index.data(ROW), hidden_columns(option.widget)))
+            self._paint_lines(painter, option, index, (name, " · ".join(filter(None, shown))))
             return
         super().paint(painter, option, index)
         if index.column() == Column.CURVE:
@@ -105,6 +108,11 @@ class RunDelegate(QStyledItemDelegate):
             editor.setPlaceholderText("Name of this run")
             editor.setAccessibleName("Name of this run")
         return editor
+
+
+def hidden_columns(view: QWidget) -> list[Column]:
+    """Return the columns that a narrow list has no room for."""
+    return [each for each in Column if isinstance(view, QTreeView) and view.isColumnHidden(each)]
 
 
 def _two_lines(area: QRect, height: int) -> list[tuple[QRect, Qt.AlignmentFlag]]:

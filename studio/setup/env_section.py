@@ -166,7 +166,7 @@ class EnvSection(QWidget):
             self._show_facts()
         elif self._asked != (env_id, args):
             self._asked = (env_id, args)
-            self.facts.setText("Examining …")
+            self._say("Examining …")
             self._query(self._lookup, self._on_refused, quick=True)
 
     def note_file(self, choice: EnvChoice) -> None:
@@ -216,7 +216,7 @@ class EnvSection(QWidget):
             # The pending answer is about another environment.
             self._forget()
         facts = self.picker.facts(self.env_id)
-        self.facts.setText(facts)
+        self._say(facts)
 
     @Slot(object)
     def _on_looked_up(self, answer: dict[str, Any]) -> None:
@@ -227,8 +227,14 @@ class EnvSection(QWidget):
         if not answer["env_args"]:
             self.picker.add_facts(self.env_id, facts)
         problems = answer["errors"] + answer["warnings"]
-        self.facts.setText(f"{facts}. The check found problems." if problems else facts)
+        self._say(f"{facts}. The check found problems." if problems else facts)
 
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
-        self.facts.setText(breakable(sentence))
+        self._say(breakable(sentence), problem=True)
+
+    def _say(self, text: str, *, problem: bool = False) -> None:
+        self.facts.setText(text)
+        self.facts.setProperty("role", "problem" if problem else "muted")
+        for act in (self.facts.style().unpolish, self.facts.style().polish):
+            act(self.facts)

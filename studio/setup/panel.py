@@ -16,6 +16,7 @@ from studio.setup.origin_label import OriginLabel
 from studio.setup.preset_choice import PresetChoice
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
+from studio.widgets.controls import MANUAL
 from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
@@ -105,6 +106,9 @@ class SetupPanel(QWidget):
         layout.addWidget(self._fields.advanced)
         layout.addStretch(1)
         self._fields.sort_tabs(self.seeds)
+        self.environment.setProperty(MANUAL, "environments.md")
+        self.environment.below.setProperty(MANUAL, "environments.md")
+        self.seeds.setProperty(MANUAL, "many-runs.md#in-the-window")
 
     def _connect(self) -> None:
         self._env.currentTextChanged.connect(self._on_env_text)

@@ -42,6 +42,8 @@ class StartPage(QFrame):
         self._facts = StartFacts()
         self._dismissed = False
         self._links: list[QPushButton] = []
+        self._texts: dict[str, str] = {}
+        """Of the buttons, before they are cut off."""
         self._reader = BackgroundReader("read-recent-runs", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
@@ -131,6 +133,7 @@ class StartPage(QFrame):
         self._arrange()
 
     def _set_text(self, name: str, text: str) -> None:
+        self._texts[name] = text
         self._buttons[name].setText(text.replace("&", "&&"))
         self._buttons[name].setAccessibleName(text)
 
@@ -171,6 +174,8 @@ class StartPage(QFrame):
         """Stand below the sentence of the plot, or cover it where there is no room for both."""
         room = self._place.rect()
         self._recent.setVisible(bool(self._links))
+        for name, text in self._texts.items():
+            self._buttons[name].setText(text.replace("&", "&&"))
         if self._links and self._needed().width() > room.width():
             self._recent.hide()
         offered = [
@@ -180,6 +185,7 @@ class StartPage(QFrame):
         ]
         for button in offered:
             button.show()
+        self._cut_texts(self._needed().width() - room.width())
         # The last is the one that can be done without most easily.
         if self._height() > room.height():
             self._recent.hide()
@@ -191,6 +197,19 @@ class StartPage(QFrame):
         place = QRect(QPoint(), self._needed())
         place.moveCenter(room.adjusted(0, _HINT_HEIGHT, 0, 0).center())
         self.setGeometry(place)
+
+    def _cut_texts(self, excess: int) -> None:
+        """Shorten the longest texts by so many pixels, if there is too little room."""
+        if excess <= 0:
+            return
+        widest = max(self._buttons[name].sizeHint().width() for name in self._texts)
+        for name, text in self._texts.items():
+            button = self._buttons[name]
+            metrics, most = button.fontMetrics(), widest - excess
+            around = button.sizeHint().width() - metrics.horizontalAdvance(text)
+            mode = Qt.TextElideMode.ElideMiddle
+            shown = metrics.elidedText(text, mode, max(most - around, 0))
+            button.setText(shown.replace("&", "&&"))
 
     def _height(self) -> int:
         return self._needed().height()

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+MANUAL = "manual"
+"""Property of a widget: the page of the manual about it, perhaps with ``#`` and a heading."""
 _TIP = "usual_tip"
 """Property of a control: its tooltip while it is enabled."""
 

@@ -210,6 +210,8 @@ class MainWindow(QMainWindow):
         comparing = self.comparison.session
         self.group_comparison = GroupComparison(self.many.session, comparing, self)
         comparing.opened.connect(self._show_comparison)
+        # Its parts are made when it is first opened.
+        comparing.opened.connect(self.panel_keys.sort_tabs)
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
@@ -227,6 +229,9 @@ class MainWindow(QMainWindow):
         self.many.session.message_added.connect(self.log.add)
         self.many.session.ended.connect(self.runs.refresh_soon)
         self.many.group_changed.connect(self._on_group)
+        self.setup.seeds.textChanged.connect(
+            lambda text: self.toolbar.offer_group(bool(text.strip()))
+        )
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
@@ -337,7 +342,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_group(self) -> None:
         state = self.many.group_state if self.many.steers_group else None
-        self.toolbar.show_group(training=self.many.session.busy, state=state)
+        name = self.many.group.group.name if self.many.group is not None else ""
+        self.toolbar.show_group(training=self.many.session.busy, state=state, name=name)
         self.status.show_group(state, self.many.group)
         self._close_if_asked()
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolBu
 
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
+from studio.widgets.controls import MANUAL
 from studio.widgets.labels import ElidedLabel, plain_tip, shortened
 
 _RESUME = "Continue a run from where it stopped"
@@ -28,6 +29,13 @@ _FOR_GROUP = {
 }
 _LEAST_TITLE = 190
 """Pixels for the name of the run on show; in a narrower window icons do without their texts."""
+_PAGES = {
+    "train": "training.md",
+    "queue": "many-runs.md#the-queue",
+    "runs": "runs.md",
+    "resume": "runs.md",
+}
+"""About a button; what is not here is on the first page."""
 _TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
 """All texts of the buttons that change theirs."""
 
@@ -43,9 +51,12 @@ class _Entry:
     tip: str
 
 
-_NEXT = "Queue a run with the settings on the left after this one"
+_NEXT = "Queue a run with the settings on the left after the one that trains"
+_NEXT_IDLE = "Queue a run with the settings on the left; ▶ in the queue starts it"
+_TRAIN = "Start a new run with the settings on the left"
+_TRAIN_GROUP = "Start a group of runs, one for each of the seeds on the left"
 _RUN_ACTIONS = (
-    _Entry("train", "Train", "play", "Ctrl+T", "Start a new run with the settings on the left"),
+    _Entry("train", "Train", "play", "Ctrl+T", _TRAIN),
     _Entry("queue", "Train next", "playlist-plus", "Ctrl+Shift+T", _NEXT),
     _Entry("pause", "Pause", "pause", "Ctrl+P", "Pause the run between two steps"),
     _Entry("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
@@ -84,7 +95,10 @@ class Toolbar(QToolBar):
         self._group_trains = False
         self._group_state: SessionState | None = None
         """None while pause, stop and save are not for a group."""
-        self._paused = False
+        self._paused = self._several = False
+        """Whether what trains is paused; whether Train starts several runs."""
+        self._run = self._group = ""
+        """What the run on show is called, and the group that trains."""
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
         self._widths: dict[str, int] = {}
@@ -102,6 +116,8 @@ class Toolbar(QToolBar):
         for entry in _WINDOW_ACTIONS:
             self._add(entry)
         self._add_help_menu()
+        for name, page in _PAGES.items():
+            self._buttons[name].setProperty(MANUAL, page)
         # What Qt shows in place of the buttons that a narrow window has no room for.
         more = self.findChild(QToolButton, "qt_toolbar_ext_button")
         if more is not None:
@@ -221,8 +237,19 @@ class Toolbar(QToolBar):
 
     def show_run(self, title: str) -> None:
         """Show what the run on show is called."""
+        self._run = title
+        self._show_title()
+
+    def _show_title(self) -> None:
+        # Beside Pause and Stop stands what they are for.
+        title = self._group or self._run
         self._title.setText(title)
-        self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio")
+        self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio" if title else "TD3 Studio")
+
+    def offer_group(self, several: bool) -> None:
+        """Say that Train starts several runs, or one."""
+        self._several = several
+        self._offer_training()
 
     def offer_to_resume(self, title: str) -> None:
         """Enable Resume for the run of this name; an empty one disables it."""
@@ -235,8 +262,12 @@ class Toolbar(QToolBar):
         self._state, self._following = state, following
         self._show_what_is_possible()
 
-    def show_group(self, *, training: bool, state: SessionState | None) -> None:
+    def show_group(self, *, training: bool, state: SessionState | None, name: str = "") -> None:
         """Take whether a group trains, and its state if it is what can be paused and stopped."""
+        group = f"Group {name}" if state is not None and name else ""
+        if group != self._group:
+            self._group = group
+            self._show_title()
         if (training, state) != (self._group_trains, self._group_state):
             self._group_trains, self._group_state = training, state
             self._show_what_is_possible()
@@ -259,12 +290,14 @@ class Toolbar(QToolBar):
     def _offer_training(self) -> None:
         occupied = not self._following and self._state is not SessionState.IDLE
         why_not = _GROUP_TRAINS if self._group_trains else _RUN_TRAINS if occupied else ""
-        self._enable("train", not why_not, why_not)
+        tip = _TRAIN_GROUP if self._several else _TRAIN
+        self._set_tip("queue", _NEXT if why_not else _NEXT_IDLE)
+        self._enable("train", not why_not, why_not, tip)
 
-    def _enable(self, name: str, enabled: bool, why_not: str) -> None:
+    def _enable(self, name: str, enabled: bool, why_not: str, tip: str = "") -> None:
         """Enable an action, or disable it with the reason in its tooltip."""
         self.action(name).setEnabled(enabled)
-        tip = self._entry(name).tip
+        tip = tip or self._entry(name).tip
         if self._group_state:
             tip = _FOR_GROUP.get(name, tip)
         self._set_tip(name, tip if enabled else f"{tip}. Not now: {why_not}")

@@ -45,6 +45,8 @@ COMPARED = {
         curves=(),
     ),
 }
+_LEGEND_LINES = 3
+"""For the names of groups, which are long; the table has all of them."""
 
 
 class CompareGrid(CurveGrid):
@@ -67,6 +69,7 @@ class CompareGrid(CurveGrid):
                 heading=self._heading,
                 writer=partial(session.export, plotted),
             )
+            card.set_legend_lines(_LEGEND_LINES)
             if plotted in CHOICES:
                 self._choices[plotted] = self._choice(plotted, spec)
                 card.replace_title(self._choices[plotted])

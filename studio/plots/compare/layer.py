@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
@@ -19,8 +20,13 @@ from td3core.arrays import Doubles
 
 _BAND_OPACITY = 0.22
 _FAINT = 0.55
-_REPEATED = 0.6
-"""Opacity of the second round of colours."""
+_STYLES = {
+    Qt.PenStyle.SolidLine: "●",
+    Qt.PenStyle.DashLine: "╍",
+    Qt.PenStyle.DotLine: "┅",
+    Qt.PenStyle.DashDotLine: "┉",
+}
+"""Of the first round of colours, the second, ... and the mark of each."""
 _AHEAD = 0.5
 """Drawn beyond either side of the view, as a share of it: moving on needs no drawing."""
 _ZOOMED = 0.35
@@ -34,9 +40,12 @@ _MOST_READ = 12
 
 def colour_of(theme: Theme, place: int) -> str:
     """Return the colour of a group, as #rrggbb."""
-    plain = QColor(theme.compare[place % len(theme.compare)])
-    rounds = place // len(theme.compare)
-    return theme.on_panel(plain, _REPEATED).name() if rounds % 2 else plain.name()
+    return QColor(theme.compare[place % len(theme.compare)]).name()
+
+
+def style_of(theme: Theme, place: int) -> Qt.PenStyle:
+    """Return the line style of a group: those of one colour differ in it."""
+    return list(_STYLES)[place // len(theme.compare) % len(_STYLES)]
 
 
 class _DrawnBand:
@@ -108,7 +117,7 @@ class ComparedLayer(Layer):
     def _part(self, line: Line, view: View) -> DrawnLine:
         curve, part = line.curve, _in_view(line.curve.x, view)
         x, y = thinned(curve.x[part], curve.middle[part], view.points)
-        return DrawnLine(x, y, QColor(self._colour(line)))
+        return DrawnLine(x, y, QColor(self._colour(line)), self._style(line))
 
     def _draw_bands(self, lines: Sequence[Line], view: View) -> list[Doubles]:
         """Draw the part in view of every band and return its heights."""
@@ -144,7 +153,10 @@ class ComparedLayer(Layer):
 
     def legend(self) -> Sequence[Entry]:
         """Return the lines drawn."""
-        return [Entry(text=line.label, colour=self._colour(line)) for line in self._lines()]
+        return [self._entry(line, line.label) for line in self._lines()]
+
+    def _entry(self, line: Line, text: str) -> Entry:
+        return Entry(text=text, colour=self._colour(line), mark=_STYLES[self._style(line)])
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return the value of every line at ``x``, the highest first, with its band."""
@@ -160,7 +172,7 @@ class ComparedLayer(Layer):
                     f" [{format_number(line.curve.low[at])}, {format_number(line.curve.high[at])}]"
                 )
             text = f"{line.label} {format_number(value)}{ends}"
-            found.append((value, Entry(text=text, colour=self._colour(line))))
+            found.append((value, self._entry(line, text)))
         found.sort(key=lambda each: each[0], reverse=True)
         entries = [entry for _, entry in found[:_MOST_READ]]
         if len(found) > _MOST_READ:
@@ -179,6 +191,10 @@ class ComparedLayer(Layer):
     def drawn_lines(self) -> list[tuple[Doubles, Doubles]]:
         """What is drawn at present, thinned, for each line."""
         return [(line.x, line.y) for line in self._item.lines]
+
+    def _style(self, line: Line) -> Qt.PenStyle:
+        assert self._theme is not None
+        return style_of(self._theme, line.place)
 
     def _colour(self, line: Line) -> str:
         assert self._theme is not None

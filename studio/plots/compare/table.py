@@ -1,19 +1,20 @@
 """The numbers of a comparison, and which of its lines are drawn."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
-from PySide6.QtGui import QColor, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QSizePolicy,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.plots.compare.layer import colour_of
+from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.run_set import Shown
 from studio.plots.compare.session import CompareSession
 from studio.theme.theme import Theme
@@ -38,7 +39,9 @@ _FIGURES = {
     3: f"{BEST_ABOUT} {INTERVAL_ABOUT}",
 }
 _KEY = Qt.ItemDataRole.UserRole
-_SWATCH_PX = 10
+_SWATCH_PX, _LINE_PX = 10, 16
+_ROWS = 4
+"""That are seen at least."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -74,28 +77,34 @@ class CompareTable(QWidget):
         combo = QComboBox()
         describe(combo, name, label, IMPROVEMENT_ABOUT)
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        combo.setMinimumContentsLength(18)
+        combo.setMinimumContentsLength(6)
+        combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         combo.activated.connect(self._show_chance)
         return combo
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self._row)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout()
         row.setSpacing(6)
-        for part in (
-            QLabel("P("),
-            self._better,
-            QLabel(">"),
-            self._worse,
-            QLabel(")"),
-        ):
-            row.addWidget(part)
-        row.addWidget(self._chance, 1)
+        for part in (QLabel("P("), self._better, QLabel(">"), self._worse, QLabel(")")):
+            row.addWidget(part, int(isinstance(part, QComboBox)))
+        below = QVBoxLayout(self._row)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(2)
+        below.addLayout(row)
+        # A sentence in the worst case: it needs the width.
+        below.addWidget(self._chance)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self._row)
+
+    def _keep_rows(self) -> None:
+        """Keep room for some rows below the heading and above the scroll bar."""
+        tree, rows = self.tree, min(self.tree.topLevelItemCount(), _ROWS)
+        bar = tree.horizontalScrollBar().sizeHint().height()
+        around = tree.header().sizeHint().height() + bar + 2 * tree.frameWidth()
+        tree.setMinimumHeight(around + rows * max(tree.sizeHintForRow(0), 0))
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -139,6 +148,7 @@ class CompareTable(QWidget):
         for column in range(self.tree.columnCount()):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
+        self._keep_rows()
         self.tree.verticalScrollBar().setValue(scrolled)
 
     def _items(self) -> list[QTreeWidgetItem]:
@@ -150,13 +160,26 @@ class CompareTable(QWidget):
         values = [each.group.values(name) for name in shown.comparison.differing]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
         item.setData(0, _KEY, each.name)
-        swatch = QPixmap(_SWATCH_PX, _SWATCH_PX)
-        swatch.fill(QColor(colour_of(self._theme, place)))
-        item.setIcon(0, swatch)
+        item.setIcon(0, self._swatch(place))
         _tick(item, each.name not in shown.view.hidden)
         item.setToolTip(0, plain_tip("\n".join(run.title for run in each.group.runs)))
         _align(item)
         return item
+
+    def _swatch(self, place: int) -> QPixmap:
+        """Return a square in the colour of a group, or a line in its style if it has one."""
+        colour, style = QColor(colour_of(self._theme, place)), style_of(self._theme, place)
+        if style == Qt.PenStyle.SolidLine:
+            swatch = QPixmap(_SWATCH_PX, _SWATCH_PX)
+            swatch.fill(colour)
+            return swatch
+        swatch = QPixmap(_LINE_PX, _SWATCH_PX)
+        swatch.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(swatch)
+        painter.setPen(QPen(colour, 2, style, Qt.PenCapStyle.FlatCap))
+        painter.drawLine(0, _SWATCH_PX // 2, _LINE_PX, _SWATCH_PX // 2)
+        painter.end()
+        return swatch
 
     def _run_row(self, each: GroupResult, run: RunResults, shown: Shown) -> QTreeWidgetItem:
         metric = shown.comparison.metric

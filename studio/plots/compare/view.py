@@ -1,6 +1,7 @@
 """Everything that a comparison shows in place of the plots of one run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from studio.plots.compare.bar import CompareBar
@@ -21,8 +22,7 @@ class CompareView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("compare_view")
-        # While it is hidden, its needs must not keep the panels around it small.
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._take_room(shown=False)
         self._theme = theme
         self.session = CompareSession(self)
         self.session.refused.connect(self.refused)
@@ -51,6 +51,22 @@ class CompareView(QWidget):
         layout.addWidget(splitter, 1)
         self.bar.refused.connect(self.refused)
         self.plots.message.connect(self.refused)
+
+    def _take_room(self, *, shown: bool) -> None:
+        """Ask for a height, above which nothing is squeezed, only while it is shown."""
+        # While it is hidden, its needs must not keep the panels around it small.
+        policy = QSizePolicy.Policy
+        self.setSizePolicy(policy.Ignored, policy.Preferred if shown else policy.Ignored)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Ask for room."""
+        super().showEvent(event)
+        self._take_room(shown=True)
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Ask for none."""
+        super().hideEvent(event)
+        self._take_room(shown=False)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

@@ -14,13 +14,14 @@ _DOT_PX = 5
 
 
 class DrawnLine(NamedTuple):
-    """The points of one line, without NaN, and its colour."""
+    """The points of one line, without NaN, and how it looks."""
 
     x: Doubles
     """Shape (n,)."""
     y: Doubles
     """Shape (n,)."""
     colour: QColor
+    style: Qt.PenStyle = Qt.PenStyle.SolidLine
 
 
 def curve_pen(colour: QColor) -> QPen:
@@ -85,13 +86,12 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
     def paint(self, painter: QPainter, *_: Any) -> None:
         """Draw."""
         if self._made is None:
-            self._made = [
-                (
-                    curve_pen(line.colour) if len(line.x) > 1 else _dot_pen(line.colour),
-                    pg.functions.arrayToQPolygonF(line.x, line.y),
-                )
-                for line in self._shown()
-            ]
+            self._made = []
+            for line in self._shown():
+                pen = curve_pen(line.colour) if len(line.x) > 1 else _dot_pen(line.colour)
+                if len(line.x) > 1:
+                    pen.setStyle(line.style)
+                self._made.append((pen, pg.functions.arrayToQPolygonF(line.x, line.y)))
         for pen, polygon in self._made:
             painter.setPen(pen)
             if polygon.size() > 1:
@@ -102,12 +102,12 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
     def _shown(self) -> list[DrawnLine]:
         """Return the lines in the coordinates of the plot."""
         found = []
-        for x, y, colour in self._lines:
+        for line in self._lines:
             if self._logarithmic:
-                known = y > 0
-                found.append(DrawnLine(x[known], np.log10(y[known]), colour))
+                known = line.y > 0
+                found.append(line._replace(x=line.x[known], y=np.log10(line.y[known])))
             else:
-                found.append(DrawnLine(x, y, colour))
+                found.append(line)
         return [line for line in found if len(line.x)]
 
 

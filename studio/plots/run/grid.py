@@ -16,6 +16,8 @@ from td3core.analysis.results import XAxis
 
 _LARGE, _SMALL = 62, 38
 """Shares of the height."""
+_LEGEND_LINES = 2
+"""Where the names of the curves have no room in one."""
 
 
 class PlotGrid(CurveGrid):
@@ -33,6 +35,7 @@ class PlotGrid(CurveGrid):
         self._strip = False
         super().__init__(cards, theme, parent)
         for name, card in cards.items():
+            card.set_legend_lines(_LEGEND_LINES)
             card.chosen.connect(lambda name=name: self.show_large(name))
         model.curves_changed.connect(self.redraw_later)
         model.run_started.connect(self.start_over)

@@ -114,7 +114,8 @@ class PlaybackControls(QWidget):
     def add_tool(self, button: QToolButton) -> None:
         """Add a button to the lower row."""
         self._lower.insertWidget(self._lower.count() - 1, button)
-        self.setTabOrder(self.menu_button, button)
+        self.setTabOrder(self.seed_spin, button)
+        self.setTabOrder(button, self.menu_button)
 
     @property
     def seed(self) -> int:

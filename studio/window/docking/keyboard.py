@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
+from studio.widgets.controls import MANUAL
 from studio.window.docks import Docks
 
 
@@ -20,16 +21,18 @@ class PanelKeys(QObject):
         self._window, self._docks = window, docks
         self._comparison, self._banner = comparison, banner
         window.installEventFilter(self)
-        self._sort_tabs()
+        self.sort_tabs()
 
-    def _sort_tabs(self) -> None:
-        """Let Tab come to the panels on the left before the plots."""
+    @Slot()
+    def sort_tabs(self) -> None:
+        """Let Tab come to the middle after the panels on the left, before those on the right."""
         centre, left = self._window.centralWidget(), self._docks.dock("live")
-        chain, each = list[QWidget](), self._window.nextInFocusChain()
-        while each is not None and each is not self._window:
-            chain.append(each)
-            each = each.nextInFocusChain()
-        # A plot becomes a stop with its first curve.
+        chain = list[QWidget]()
+        part: QWidget | None = self._window.nextInFocusChain()
+        while part is not None and part is not self._window:
+            chain.append(part)
+            part = part.nextInFocusChain()
+        # A plot, or its legend, becomes a stop with its first curve.
         stops = [each for each in chain if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
         before = [each for each in stops if left.isAncestorOf(each)][-1:]
         after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]
@@ -59,14 +62,20 @@ class PanelKeys(QObject):
         self._go(-1)
 
     def page(self) -> tuple[str, ...]:
-        """Return the page about what has the focus, and the place there; empty without one."""
+        """Return the page about what has the focus, and the place there; else the first page."""
+        focus: QWidget | None = self._window.focusWidget()
+        while focus is not None and focus is not self._window:
+            about = focus.property(MANUAL)
+            if about:
+                return tuple(str(about).split("#"))
+            focus = focus.parentWidget()
         part = self._focused()
         if part is not None and part is self._window.centralWidget():
             return (
                 ("compare.md",) if self._comparison.isVisible() else ("getting-started.md", "plots")
             )
         page = self._docks.page_of(part) if part is not None else ""
-        return (f"{page}.md",) if page else ()
+        return (f"{page}.md",) if page else ("index.md",)
 
     def _parts(self) -> list[QWidget]:
         centre = self._window.centralWidget()

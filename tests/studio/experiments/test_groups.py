@@ -25,6 +25,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from tests.studio.fake_runs import open_record
 from tests.support.scripted import STEPS
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
@@ -224,6 +225,33 @@ def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
     assert played.last is first
     assert len(window.many.queue.runs) == 1
     assert not window.many.queue._claiming
+
+
+def test_an_idle_queue_says_how_to_start_it(qtbot, window, find, panel, played) -> None:
+    assert "Train next" in find("queue_hint").text()
+    fill_in(find, STEPS, 40, "2,")
+    assert "after the one" not in find("queue_button").toolTip()
+    window.toolbar.action("queue").trigger()
+    assert find("queue_hint").text() == "Press ▶ to start the first."
+    start_three(qtbot, window, find, panel)
+    assert "has ended" in find("queue_hint").text()
+    assert "after the one that trains" in find("queue_button").toolTip()
+    find("queue_list").setCurrentRow(0)
+    find("queue_remove_button").click()
+
+
+def test_toolbar_speaks_of_the_group_that_train_starts_and_stop_ends(
+    qtbot, window, find, panel, played
+) -> None:
+    assert find("train_button").toolTip().startswith("Start a new run")
+    open_record(window, config=make_settings({"env": "Pendulum-v1"})[0])
+    shown = find("run_title").text()
+    find("seeds_edit").setText("3")
+    assert find("train_button").toolTip().startswith("Start a group of runs")
+    start_three(qtbot, window, find, panel)
+    assert find("run_title").text() == "Group group-0-1-2"
+    played.last.end()
+    qtbot.waitUntil(lambda: find("run_title").text() == shown)
 
 
 def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:

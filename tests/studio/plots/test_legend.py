@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.layers.layer import Entry
@@ -106,3 +107,55 @@ def test_a_legend_widens_nothing(legend) -> None:
     legend.show_entries([Entry(text="W" * 200, colour="curve_1")])
     assert legend.sizeHint().width() == 0
     assert legend.minimumSizeHint().width() <= 40
+
+
+def test_a_legend_of_several_lines_wraps_before_it_leaves_out(legend) -> None:
+    width = legend.fontMetrics().horizontalAdvance("● second") + 30
+    legend.resize(width, 60)
+    before = legend.sizeHint().height()
+    legend.set_most_lines(3)
+    assert legend.names == ["first", "second", "third"]
+    assert "…" not in legend.text()
+    assert legend.sizeHint().height() > before
+    legend.set_most_lines(2)
+    assert legend.names == ["first", "second"]
+
+
+def test_a_name_longer_than_a_line_is_cut_in_its_middle_and_whole_in_the_tooltip(legend) -> None:
+    name = "TD3 tau 0.005, policy_delay 2, gamma 0.99"
+    legend.show_entries([Entry(text=name, colour="curve_1"), Entry(text="other")])
+    legend.resize(200, 20)
+    seen = QLabel(legend.text())
+    seen.setFont(legend.font())
+    assert seen.sizeHint().width() <= legend.contentsRect().width()
+    shown = plain_text(legend.text())
+    assert "TD3" in shown
+    assert "0.99" in shown
+    assert name in plain_text(legend.toolTip())
+
+
+def test_tab_marks_each_name_of_a_legend_and_enter_hides_its_curve(qtbot, window, runs_dir) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    legend = window.plots.card("plot_return")._legend
+    qtbot.waitUntil(lambda: len(legend.names) == 3)
+    switched = []
+    legend.switched.connect(lambda *what: switched.append(what))
+    window.activateWindow()
+    legend.setFocus(Qt.FocusReason.TabFocusReason)
+    marked = []
+    for name in RETURNS:
+        marked.append(legend.selectedText().lstrip("●■○\N{NO-BREAK SPACE}"))
+        for mark in ("○", "</span>"):
+            qtbot.keyClick(legend, Qt.Key.Key_Return)
+            qtbot.waitUntil(lambda text=f"{mark}&nbsp;{name}": text in legend.text())
+        qtbot.keyClick(legend, Qt.Key.Key_Tab)
+    assert marked == RETURNS
+    assert [shown for _, shown in switched] == [False, True] * 3
+    assert not legend.hasFocus()
+    assert window.focusWidget() is window.plots.card("plot_return").plot
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    assert "evaluation" in legend.selectedText()
+    for _ in RETURNS:
+        assert legend.hasFocus()
+        qtbot.keyClick(legend, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    assert not legend.hasFocus()

@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
-from studio.run_browser.columns import Column, lines_of
+from studio.run_browser.columns import Column, about, lines_of, told_below
+from studio.run_browser.delegate import hidden_columns
 from studio.run_browser.sparklines import read_means
 from td3core.config import to_dict
 from td3core.config.presets import compose
@@ -44,6 +45,21 @@ def test_what_differs_stands_first(qtbot, browser, runs_dir: Path) -> None:
     assert lines_of(rows[plain.path]) == ("seed 1 · TD3 · γ 0.9", ENV)
     assert lines_of(rows[named.path]) == ("seed 2 · TD3", ENV)
     assert any(lines_of(row)[0] == "mine" for row in rows.values())
+
+
+def test_runs_of_the_same_settings_are_told_apart_where_the_list_is_narrow(
+    qtbot, browser, runs_dir: Path
+) -> None:
+    run = make_run(runs_dir, created="2025-03-04T05:06:07+00:00")
+    read_again(qtbot, browser)
+    row = browser.model.rows[run.path]
+    browser.resize(1300, 400)
+    qtbot.waitUntil(lambda: not told_below(row, hidden_columns(browser.view)))
+    browser.resize(420, 400)
+    qtbot.waitUntil(lambda: bool(told_below(row, hidden_columns(browser.view))))
+    assert told_below(row, hidden_columns(browser.view)).startswith("2025-03-04")
+    assert "last " in told_below(row, hidden_columns(browser.view))
+    assert about(row).count(ENV) == 2, "environment and the name of the folder"
 
 
 def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Path) -> None:

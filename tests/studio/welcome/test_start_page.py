@@ -63,6 +63,28 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
     page.stop()
 
 
+@pytest.mark.parametrize("width", [300, 220])
+def test_a_long_name_is_cut_where_its_place_is_narrow(
+    qtbot: QtBot, place: QWidget, tmp_path: Path, width: int
+) -> None:
+    runs = tmp_path / "runs"
+    name = "a name of some length, " * 3
+    make_run(runs, seed=1, reached=600, stopped="user", name=name).last.touch()
+    page = StartPage(place, runs)
+    read(qtbot, page)
+    whole = page.findChild(QPushButton, "start_continue_button").text()
+    place.resize(width, 370)
+    qtbot.waitUntil(lambda: page.width() <= width)
+    button = page.findChild(QPushButton, "start_continue_button")
+    assert place.rect().contains(page.geometry())
+    qtbot.waitUntil(lambda: page.rect().contains(button.geometry()))
+    assert button.width() >= button.sizeHint().width()
+    assert "…" in button.text()
+    place.resize(900, 370)
+    assert button.text() == whole
+    page.stop()
+
+
 def test_how_long_a_training_takes_is_that_of_an_earlier_run(
     qtbot: QtBot, place: QWidget, tmp_path: Path
 ) -> None:

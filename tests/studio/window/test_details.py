@@ -107,7 +107,7 @@ def test_a_low_logarithmic_plot_is_labelled_by_its_decades(qtbot) -> None:
     axis = ShortAxis("left")
     axis.setLogMode(y=True)
     spacing, values = axis.tickValues(-2.5, 2.5, 90)[0]
-    assert axis.tickStrings(values, 1.0, spacing) == ["1e-2", "1e-1", "1e0", "1e1", "1e2"]
+    assert axis.tickStrings(values, 1.0, spacing) == ["0.01", "0.1", "1", "10", "100"]
 
 
 def open_run(qtbot, window, run) -> None:

@@ -2,6 +2,9 @@
 
 from PySide6.QtCore import Qt
 
+from tests.studio.fake_runs import make_run
+from tests.studio.window.test_details import open_run
+
 
 def tab_stops(window, count: int) -> list[str]:
     """Return the names of the widgets that Tab passes from the window's first one on."""
@@ -19,6 +22,34 @@ def test_tab_follows_what_is_seen(window) -> None:
     places = [stops.index(name) for name in names]
     assert places == sorted(places)
     assert stops.index("slider_tau") < stops.index("start_train_button")
+
+
+def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
+    qtbot, window, find, runs_dir
+) -> None:
+    runs = [make_run(runs_dir, seed=seed) for seed in range(2)]
+    open_run(qtbot, window, runs[0])
+    legend = window.plots.card("plot_return")._legend
+    qtbot.waitUntil(lambda: bool(legend.names))
+    legend.setObjectName("legend")
+    stops = tab_stops(window, 3000)
+    assert stops.index("slider_tau") < stops.index("plots_x_combo") < stops.index("legend")
+    assert stops.index("legend") < stops.index("plot_return") < stops.index("replay_view")
+    find("env_combo").setFocus()
+    for _ in range(2):
+        window.toolbar.action("next_panel").trigger()
+    assert window.focusWidget() is find("plots_x_combo")
+    with qtbot.waitSignal(window.comparison.session.opened, timeout=20_000):
+        window.comparison.session.compare([run.path for run in runs])
+    qtbot.waitUntil(lambda: not window.comparison.plots.redraw_pending)
+    stops = tab_stops(window, 3000)
+    assert stops.index("slider_tau") < stops.index("compare_group_combo")
+    assert stops.index("compare_q_combo") < stops.index("compare_q") < stops.index("replay_view")
+
+
+def test_share_comes_before_the_menu_on_its_right(window) -> None:
+    stops = tab_stops(window, 3000)
+    assert stops.index("replay_share_button") + 1 == stops.index("replay_menu_button")
 
 
 def test_f6_goes_from_panel_to_panel_and_back(window, find) -> None:
@@ -44,7 +75,15 @@ def test_escape_closes_a_message(qtbot, window, find) -> None:
 def test_help_opens_at_what_has_the_focus(window, find) -> None:
     from studio.help.viewer import HelpViewer
 
-    for focused, page in (("slider_tau", "live-settings.md"), ("env_combo", "training.md")):
+    for focused, page in (
+        ("slider_tau", "live-settings.md"),
+        ("env_combo", "environments.md"),
+        ("steps_spin", "training.md"),
+        ("seeds_edit", "many-runs.md"),
+        ("train_button", "training.md"),
+        ("queue_button", "many-runs.md"),
+        ("help_button", "index.md"),
+    ):
         find(focused).setFocus()
         window.toolbar.action("help").trigger()
         viewer = window.findChild(HelpViewer)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWid
 
 from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
-from studio.plots.compare.layer import colour_of
+from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.view import CompareView
 from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
@@ -342,11 +342,37 @@ def test_the_window_reads_no_run_in_its_own_thread(
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_the_colours_of_two_rounds_are_distinct_and_seen(name: str) -> None:
+def test_the_lines_of_four_rounds_are_told_apart_by_colour_or_style(name: str) -> None:
     theme = load_theme(name)
-    colours = [colour_of(theme, place) for place in range(2 * len(theme.compare))]
-    assert len(set(colours)) == len(colours)
-    assert theme.panel not in colours
+    places = range(4 * len(theme.compare))
+    looks = {(colour_of(theme, place), style_of(theme, place)) for place in places}
+    assert len(looks) == len(places)
+    assert theme.panel not in {colour for colour, _ in looks}
+
+
+def test_numbers_and_names_have_room_in_a_window_of_1280_by_800(
+    qtbot, window, find, runs_dir
+) -> None:
+    changes = ({}, {"tau": 0.01}, {"policy_delay": 1}, {"batch_size": 64}, {"gamma": 0.95})
+    runs = [
+        make_run(runs_dir, seed=seed, **values).path
+        for seed, values in [*((0, each) for each in changes), *((1, each) for each in changes[:3])]
+    ]
+    window.comparison.session.compare(runs)
+    settle(qtbot, window)
+    tree, chance = find("compare_table"), find("compare_improvement")
+    rows = [tree.visualItemRect(tree.topLevelItem(at)) for at in range(4)]
+    room = tree.viewport()
+    qtbot.waitUntil(lambda: all(0 <= rect.center().y() < room.height() for rect in rows))
+    qtbot.waitUntil(lambda: chance.height() >= chance.heightForWidth(chance.width()))
+    assert chance.width() > 400
+    legend = window.comparison.plots.card("compare_return")._legend
+    assert len(legend.names) == 3
+    window.comparison.plots.maximise("compare_return")
+    qtbot.waitUntil(lambda: len(legend.names) == 5)
+
+
+def test_the_files_are_not_read_again_more_often_than_once_a_second() -> None:
     assert sessions.REFRESH_MS >= 1000
 
 
