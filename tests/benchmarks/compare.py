@@ -55,7 +55,13 @@ def write_run(folder: Path, number: int, steps: int) -> Path:
         at = np.arange(every, steps + 1, every, dtype=np.float64)
         learned = 300 * (1 - np.exp(-at / steps * 5)) + rng.normal(0, 30, len(at))
         noise = {key: np.abs(rng.normal(1, 0.3, len(at))) for key in ("critic1_loss", "actor_loss")}
-        shown = {"mean": learned, "return": learned, "q1": learned, "time_s": at / 150}
+        shown = {
+            "mean": learned,
+            "returns": learned,
+            "return": learned,
+            "q1": learned,
+            "time_s": at / 150,
+        }
         write_table(run.path / f"{name}.csv", columns, {"env_steps": at} | shown | noise)
     return run.path
 
