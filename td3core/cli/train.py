@@ -66,7 +66,7 @@ def train(
     as_json: AsJson = False,
 ) -> Answer:
     """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
-    from td3core.runs.journal import changes_of
+    from td3core.runs.journal import changes_of, read_whole
 
     several = _seeds(seeds, seed, journal, jobs)
     values = assignments(settings or [])
@@ -92,7 +92,7 @@ def train(
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
-    schedule = changes_of(repeated.journal()) if repeated else ()
+    schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
     return _run(
         lambda control, report: train_run(
             config, tunables, control, report, folder, schedule, consent=consent
