@@ -162,7 +162,7 @@ def resume(
 
     def plan(resources: ExitStack) -> RunPlan:
         # Nobody may write to the run between reading it here and resuming it.
-        resources.enter_context(RunLock(RunDirectory.open(run).path))
+        lock = resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
         note_module_folder(run)
         point = resume_point(directory)
@@ -179,8 +179,7 @@ def resume(
             if exact:
                 undo.append(directory.keep_written())
             reopened = directory.with_config(config)
-            # It is locked already; this is for a folder that has to be made again.
-            reopened.rewritten = partial(_lock, reopened, resources)
+            reopened.rewritten = lock.renew
             reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -254,8 +253,8 @@ def branch(
 
 def _lock(directory: RunDirectory, resources: ExitStack) -> None:
     """Lock a run, and again whenever its folder has to be made again."""
-    resources.enter_context(RunLock(directory.path))
-    directory.rewritten = partial(_lock, directory, resources)
+    lock = resources.enter_context(RunLock(directory.path))
+    directory.rewritten = lock.renew
 
 
 def _conduct(
