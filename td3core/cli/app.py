@@ -68,7 +68,9 @@ def _run(arguments: list[str]) -> int:
             print_json(answer)
         out.flush()
         status = answer.status
-        if isinstance(out.failure, OSError) and sys.__stdout__ is not None:
+        # Whoever closes the pipe, such as head, has read enough.
+        unread = isinstance(out.failure, BrokenPipeError)
+        if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
             reason = out.failure.strerror or out.failure
             log(f"td3-studio: Standard output cannot be written: {reason}.")
             status = status or FAILED
