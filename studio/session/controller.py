@@ -92,7 +92,6 @@ class RunController(QObject):
                 runs_dir=runs_dir,
                 schedule=tuple(schedule),
                 consent=consent,
-                rehearse=True,
             )
         )
 

@@ -83,8 +83,6 @@ class RunPlan:
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
-    rehearse: bool = True
-    """Make its environment in another process first, for a file names it; a stop ends that."""
     notices: tuple[Message, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
@@ -103,7 +101,6 @@ def train(
     *,
     consent: Consent = NO_CONSENT,
     group: str = "",
-    rehearse: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
@@ -113,7 +110,6 @@ def train(
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
-    ``rehearse``: make the environment in another process first, and end it if a stop is requested.
     ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
     # An environment may change the current folder.
@@ -136,7 +132,6 @@ def train(
             directory=make,
             schedule=Schedule(changes_of(entries)),
             consent=consent,
-            rehearse=rehearse,
         )
 
     return _conduct(plan, control, Listeners(report, listeners))
@@ -294,8 +289,7 @@ def _prepare(
     # The window trains one run after the other; the user may have corrected the environment since.
     forget_changed_code(config.choice)
     choice = config.choice.with_consent(plan.consent)
-    if plan.rehearse:
-        _rehearse(choice, control, report)
+    _rehearse(choice, control, report)
     isolation = Isolation()
     info = isolation.call(partial(check_env, choice))
     for message in isolation.call(partial(check_before_training, config, info)):
