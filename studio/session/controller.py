@@ -101,7 +101,6 @@ class RunController(QObject):
                 runs_dir=runs_dir,
                 schedule=tuple(schedule),
                 consent=consent,
-                rehearse=True,
             )
         )
 

@@ -16,6 +16,7 @@ from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
+from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs
 from td3core.cli.listing import list_command
 from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
@@ -27,7 +28,6 @@ from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
 
 WRONG_REQUEST = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     add_completion=False,
@@ -68,7 +68,9 @@ def _run(arguments: list[str]) -> int:
             print_json(answer)
         out.flush()
         status = answer.status
-        if isinstance(out.failure, OSError) and sys.__stdout__ is not None:
+        # Whoever closes the pipe, such as head, has read enough.
+        unread = isinstance(out.failure, BrokenPipeError)
+        if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
             reason = out.failure.strerror or out.failure
             log(f"td3-studio: Standard output cannot be written: {reason}.")
             status = status or FAILED
@@ -81,7 +83,8 @@ def run_program(arguments: list[str] | None = None) -> int:
     What code of an environment prints while the process exits does not follow the result.
     """
     shorten_waits()
-    status = main(arguments, own_process=True)
+    with ending_what_hangs():
+        status = main(arguments, own_process=True)
     close_stdout()
     return status
 

@@ -1,10 +1,9 @@
 """Asks on the terminal before code that a file names is run."""
 
 import sys
-from collections.abc import Sequence
 
 from td3core.cli.terminal import log, printable
-from td3core.config.consent import Consent, LocatedModule
+from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 
@@ -22,21 +21,25 @@ def with_typed_consent(choice: EnvChoice) -> EnvChoice:
     return choice.with_consent(choice.consent.adding(modules))
 
 
-def obtain_consent(
-    choice: EnvChoice, *, given: bool, typed: EnvChoice | None = None, alone: bool = True
-) -> Consent:
-    """Return consent to the code of an environment that a file names.
+def obtain_consent(*choices: EnvChoice, given: bool) -> Consent:
+    """Return consent to the code of environments that a file names; try each in another process.
 
     Args:
-        choice: what the file names, with the consent there is already.
+        choices: what the file names, with the consent there is already.
         given: ``--trust-env``: no question, and nothing to remember.
-        typed: what the user typed, if that is part of ``choice``.
-        alone: try whether it can be made, too (:func:`rehearse_all`).
 
     Raises:
-        RequestError: the user did not agree, or there is no terminal to ask on; or the environment
+        RequestError: the user did not agree, or there is no terminal to ask on; or an environment
             cannot be made in a sensible time.
     """
+    consent = NO_CONSENT
+    for choice in choices:
+        consent |= _consent_to(choice.with_consent(choice.consent | consent), given=given)
+    rehearse_all(*(choice.with_consent(consent) for choice in choices))
+    return consent
+
+
+def _consent_to(choice: EnvChoice, *, given: bool) -> Consent:
     from td3core.envs import trust, trust_store
 
     choice = choice.with_consent(choice.consent | trust_store.remembered())
@@ -54,14 +57,11 @@ def obtain_consent(
         if not _agrees(choice, module):
             raise RequestError("The code in {path} was not run.", path=module.path)
         _remember([module])
-    consent = choice.consent.adding(missing)
-    if alone and (typed is None or choice.args != typed.args):
-        rehearse_all([choice.with_consent(consent)])
-    return consent
+    return choice.consent.adding(missing)
 
 
-def rehearse_all(choices: Sequence[EnvChoice]) -> None:
-    """Make environments that a file names in a process of its own first, which can be ended.
+def rehearse_all(*choices: EnvChoice) -> None:
+    """Make environments in a process of its own first, which Ctrl-C ends at once.
 
     Raises:
         RequestError: one takes too long, or ends the process.

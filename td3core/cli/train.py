@@ -1,15 +1,14 @@
 """The commands that train, and the one that checks whether a run resumes exactly."""
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.consent import obtain_consent, rehearse_all, with_typed_consent
+from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.numerics import require_class
 from td3core.cli.options import (
     AsJson,
@@ -66,7 +65,7 @@ def train(
     as_json: AsJson = False,
 ) -> Answer:
     """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
-    from td3core.runs.journal import changes_of
+    from td3core.runs.journal import changes_of, read_whole
 
     several = _seeds(seeds, seed, journal, jobs)
     values = assignments(settings or [])
@@ -84,7 +83,7 @@ def train(
         require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
     choice = config.choice.with_consent(typed.consent)
-    consent = obtain_consent(choice, given=trust_env, typed=typed)
+    consent = obtain_consent(choice, given=trust_env)
     if several:
         from td3core.cli.experiments.groups import train_group
 
@@ -92,7 +91,7 @@ def train(
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
-    schedule = changes_of(repeated.journal()) if repeated else ()
+    schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
     return _run(
         lambda control, report: train_run(
             config, tunables, control, report, folder, schedule, consent=consent
@@ -129,6 +128,7 @@ def _settings(
     # A misspelt environment is likelier than a misspelt preset, so it is checked first. The full
     # id selects the preset: Pendulum means Pendulum-v1.
     typed = with_typed_consent(typed)
+    rehearse_all(typed)
     env_id = check_env(typed).env_id
     return (*compose(env_id, presets or [], values), typed)
 
@@ -264,7 +264,11 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
     from td3core.protocol.events import Failed
 
     control = Control()
-    with interrupts_stop(control), ProgressReporter(console) as report:
+
+    def answered() -> bool:
+        return control.stopping and not control.has_requests
+
+    with interrupts_stop(control, answered), ProgressReporter(console) as report:
         outcome = begin(control, report)
     if isinstance(outcome, Failed):
         if outcome.request:
@@ -288,41 +292,3 @@ def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
         return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
     values = asdict(ending)
     return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
-
-
-class Stoppable(Protocol):
-    """Whatever trains and can be asked to save and stop."""
-
-    @property
-    def stopping(self) -> bool:
-        """True once it was asked."""
-
-    def stop(self) -> None:
-        """Ask it; called in a signal handler."""
-
-
-@contextmanager
-def interrupts_stop(control: Stoppable) -> Iterator[None]:
-    """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
-
-    A terminal that is closed saves and stops it too. That may be signalled several times; with
-    ``nohup`` it is ignored, and the run continues.
-    """
-    hangup = getattr(signal, "SIGHUP", None)
-
-    def handle(number: int, _frame: object) -> None:
-        if not control.stopping:
-            control.stop()
-            log("Saving; press Ctrl-C again to quit at once.")
-        elif number != hangup:
-            raise KeyboardInterrupt
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
-        numbers.append(hangup)
-    before = {number: signal.signal(number, handle) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -42,16 +42,16 @@ gym.logger.min_level = gym.logger.ERROR
 
 _own_code = ImportedCode()
 usable_environments: set[EnvChoice] = set()
-"""Those made before, by this process or for it."""
+"""Those that another process has made and stepped for this one."""
 
 
 def note_usable(choice: EnvChoice) -> None:
-    """Note that making this environment comes to an end."""
+    """Note that making and stepping this environment comes to an end: another process tried."""
     usable_environments.add(choice)
 
 
 def is_usable(choice: EnvChoice) -> bool:
-    """Return whether this environment was made before, by this process or for it."""
+    """Return whether another process has made and stepped this environment before."""
     return choice in usable_environments
 
 
@@ -96,7 +96,6 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     except RequestError:
         close_quietly(env)
         raise
-    note_usable(choice)
     return AgentView(env if choice.action_repeat == 1 else ActionRepeat(env, choice.action_repeat))
 
 

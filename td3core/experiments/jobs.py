@@ -29,8 +29,6 @@ class NewRun:
     schedule: tuple[Change, ...] = ()
     group: str = ""
     consent: Consent = NO_CONSENT
-    rehearse: bool = False
-    """Make the environment in another process first; a stop ends that."""
 
     @property
     def numerics(self) -> str:
@@ -101,7 +99,6 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 job.schedule,
                 group=job.group,
                 consent=job.consent,
-                rehearse=job.rehearse,
             )
         case ResumedRun():
             if (finished := _finished_meanwhile(job, control)) is not None:

@@ -57,7 +57,7 @@ def prepare_branch(
     """
     saved = load_complete(path)
     config, tunables = branch_settings(path, saved.header, values)
-    pending = pending_entries(journal.read(_run_of(path) / "journal.jsonl"), saved)
+    pending = pending_entries(journal.read_whole(_run_of(path) / "journal.jsonl"), saved)
     to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
     # The changes made at this step are in the parent's journal, not in that of the branch.
     counters = replace(saved.header.counters, changes=0)

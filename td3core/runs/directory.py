@@ -258,6 +258,7 @@ class RunDirectory:
         if not is_regular(other):
             return
         try:
+            require_own(other)
             files.copy(other, self.path / "replay.f32")
         except OSError as problem:
             # It would be found without what it was to learn from.
@@ -275,7 +276,7 @@ class RunDirectory:
             RequestError: the folder cannot be written.
         """
         try:
-            self._require_own_files()
+            self.require_own_files()
             journal.require_readable(self.journal_file)
             self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
@@ -309,7 +310,7 @@ class RunDirectory:
 
         return put_back
 
-    def _require_own_files(self) -> None:
+    def require_own_files(self) -> None:
         """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
 
         Raises:

@@ -20,7 +20,7 @@ from typing import Any
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import open_regular, read_bytes, read_text
+from td3core.system.regular_files import open_regular, read_bytes, read_text, require_own
 
 Entry = dict[str, Any]
 """A line of a journal."""
@@ -46,6 +46,23 @@ def read(path: Path) -> list[Entry]:
         return _entries(path)
     except OSError:
         return []
+
+
+def read_whole(path: Path) -> list[Entry]:
+    """Return the lines of a journal whose changes are to be made again; none if there is no file.
+
+    Raises:
+        RequestError: it cannot be read as a whole, or is a link.
+    """
+    try:
+        require_own(path)
+        return _entries(path)
+    except OSError as problem:
+        raise RequestError(
+            "The journal of {run} cannot be read: {reason}.",
+            run=path.parent.name,
+            reason=problem.strerror or problem,
+        ) from problem
 
 
 def require_readable(path: Path) -> None:

@@ -118,6 +118,16 @@ class RunLock:
                 self._folder = None
             self._lock.release()
 
+    def renew(self) -> None:
+        """Take the lock of a folder that was deleted or moved, and is there again.
+
+        Raises:
+            RequestError: as :meth:`acquire`.
+        """
+        # It may be the same one: only some of its files were deleted.
+        self.release()
+        self.acquire()
+
     def __enter__(self) -> "RunLock":
         self.acquire()
         return self

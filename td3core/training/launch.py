@@ -83,8 +83,6 @@ class RunPlan:
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
-    rehearse: bool = True
-    """Make its environment in another process first, for a file names it; a stop ends that."""
     notices: tuple[Message, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
@@ -103,7 +101,6 @@ def train(
     *,
     consent: Consent = NO_CONSENT,
     group: str = "",
-    rehearse: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
@@ -113,7 +110,6 @@ def train(
     ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
     from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
-    ``rehearse``: make the environment in another process first, and end it if a stop is requested.
     ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
     # An environment may change the current folder.
@@ -136,7 +132,6 @@ def train(
             directory=make,
             schedule=Schedule(changes_of(entries)),
             consent=consent,
-            rehearse=rehearse,
         )
 
     return _conduct(plan, control, Listeners(report, listeners))
@@ -162,7 +157,7 @@ def resume(
 
     def plan(resources: ExitStack) -> RunPlan:
         # Nobody may write to the run between reading it here and resuming it.
-        resources.enter_context(RunLock(RunDirectory.open(run).path))
+        lock = resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
         note_module_folder(run)
         point = resume_point(directory)
@@ -179,8 +174,7 @@ def resume(
             if exact:
                 undo.append(directory.keep_written())
             reopened = directory.with_config(config)
-            # It is locked already; this is for a folder that has to be made again.
-            reopened.rewritten = partial(_lock, reopened, resources)
+            reopened.rewritten = lock.renew
             reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -254,8 +248,8 @@ def branch(
 
 def _lock(directory: RunDirectory, resources: ExitStack) -> None:
     """Lock a run, and again whenever its folder has to be made again."""
-    resources.enter_context(RunLock(directory.path))
-    directory.rewritten = partial(_lock, directory, resources)
+    lock = resources.enter_context(RunLock(directory.path))
+    directory.rewritten = lock.renew
 
 
 def _conduct(
@@ -295,8 +289,7 @@ def _prepare(
     # The window trains one run after the other; the user may have corrected the environment since.
     forget_changed_code(config.choice)
     choice = config.choice.with_consent(plan.consent)
-    if plan.rehearse:
-        _rehearse(choice, control, report)
+    _rehearse(choice, control, report)
     isolation = Isolation()
     info = isolation.call(partial(check_env, choice))
     for message in isolation.call(partial(check_before_training, config, info)):

@@ -58,7 +58,7 @@ def verify(
         consent: to the code of an environment that is named as ``module:Class``.
 
     Raises:
-        RequestError: the run has no checkpoint to resume from.
+        RequestError: the run has no checkpoint to resume from, or one of its files is a link.
         RunError: it failed, or ``stopped`` returned True.
     """
     run = RunDirectory.open(path)
@@ -66,6 +66,13 @@ def verify(
     point = resume_point(run)
     if point is None:
         raise RequestError("{run} has no checkpoint yet to resume from.", run=path.name)
+    try:
+        # Its copies would be no links.
+        run.require_own_files()
+    except OSError as problem:
+        raise RequestError(
+            "{run} cannot be copied: {reason}.", run=path.name, reason=problem.strerror or problem
+        ) from problem
     counters = point.saved.header.counters
     begin = counters.env_steps
     try:

@@ -47,6 +47,34 @@ class Slide(gym.Env):
 
 gym.register("StrangerSlide-v0", Slide)
 """
+_DEAF = """
+
+def hang():
+    import collections, hashlib, itertools, time
+    open({marks!r} + ".hangs", "w").close()
+    if {how!r} == "in C code":
+        hashlib.pbkdf2_hmac("sha256", b"a", b"b", 2**31 - 1)
+    if {how!r} == "in C code that keeps the interpreter":
+        collections.deque(itertools.repeat(0), maxlen=0)
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+
+calls, found = 0, Slide.{place}
+
+def deaf(*args, **kwargs):
+    global calls
+    calls += 1
+    if calls > {after}:
+        hang()
+    return found(*args, **kwargs)
+
+Slide.{place} = deaf
+gym.register("Deaf-v0", Slide)
+"""
 
 
 class Stranger:
@@ -74,6 +102,21 @@ class Stranger:
         path = at / f"{parts[-1]}.py"
         path.write_text(mark + ENVIRONMENT)
         return path
+
+    def write_deaf(self, name: str, place: str, after: int = 0, how: str = "in Python") -> None:
+        """Write a module whose environment hangs in the method ``place``, deaf to Ctrl-C.
+
+        In each process the first ``after`` calls return.
+        """
+        path, marks = self.write(name), str(self.marks)
+        deaf = _DEAF.format(place=place, after=after, how=how, marks=marks)
+        path.write_text(path.read_text() + deaf)
+        self._monkeypatch.setattr(make, "usable_environments", set())
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a deaf environment has come to where it hangs."""
+        return Path(f"{self.marks}.hangs").exists()
 
     def hang(self, name: str) -> None:
         """Let the environment of a module, and of no process so far, take long to be made."""

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from td3core import checkpoint
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
+from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
 from td3core.cli.terminal import Answer, console, log, log_error
-from td3core.cli.train import FAILED, ending_as_dict, interrupts_stop
+from td3core.cli.train import FAILED, ending_as_dict
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent
 from td3core.errors import RequestError
@@ -21,8 +22,6 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
-
-INTERRUPTED = 130
 
 
 def train_group(

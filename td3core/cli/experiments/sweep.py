@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, rehearse_all, with_typed_consent
+from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import Answer, console, log, log_error, print_result
-from td3core.cli.train import FAILED, interrupts_stop
+from td3core.cli.train import FAILED
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
@@ -68,11 +69,9 @@ def sweep(
     else:
         text, spec = read_sweep_file(target, env_module)
     # Its file may not name a module, so the user did; but its settings may come from anyone.
-    consent = with_typed_consent(EnvChoice(spec.environment)).consent
-    choices = spec.env_choices()
-    for choice in choices:
-        consent |= obtain_consent(choice.with_consent(consent), given=trust_env, alone=False)
-    rehearse_all([choice.with_consent(consent) for choice in choices])
+    typed = with_typed_consent(EnvChoice(spec.environment)).consent
+    choices = (choice.with_consent(typed) for choice in spec.env_choices())
+    consent = obtain_consent(*choices, given=trust_env)
     request = SweepRequest(
         text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
     )

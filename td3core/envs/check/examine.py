@@ -7,13 +7,10 @@ from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import find_known
 from td3core.envs.check import checks
 from td3core.envs.check.report import CheckReport, Finding, Level
-from td3core.envs.check.trial import TrialError, run_trial
+from td3core.envs.check.trial import STEPS, TrialError, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import Message, RequestError
-
-STEPS = 100
-"""Random steps whose observations and rewards are checked, and that are repeated."""
 
 _END_STEPS = 2_000
 _QUICK_END_STEPS = 1_000

@@ -1,5 +1,6 @@
-"""Makes environments that a file names in a process of its own first, which can be ended."""
+"""Makes anyone's environments in a process of its own first, which can be ended."""
 
+import contextlib
 import faulthandler
 import os
 import queue
@@ -9,14 +10,16 @@ from dataclasses import dataclass
 
 from td3core.config import EnvChoice
 from td3core.envs import trust
-from td3core.envs.check.trial import run_trial
+from td3core.envs.check.trial import STEPS, run_trial
 from td3core.envs.make import is_usable, note_usable
-from td3core.errors import Message, RequestError, StoppedError, reason_of
+from td3core.errors import Message, RequestError, StoppedError
 from td3core.system.json_lines import Codec
 from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
 
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
+_STEPS_S = 1.0
+"""No further step is taken then."""
 _LOOK_S = 0.1
 _END_S = 1.0
 
@@ -27,8 +30,12 @@ class _Task:
     limit_s: float
 
 
-_CODEC = Codec(_Task, str)
-"""The answer to each choice is why it cannot be made, or empty."""
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The answer to each choice, whether or not it can be made."""
+
+
+_CODEC = Codec(_Task, _Tried)
 
 
 def rehearse(
@@ -38,12 +45,13 @@ def rehearse(
     stopped: Callable[[], bool] = lambda: False,
     limit_s: float = LIMIT_S,
 ) -> None:
-    """Make each environment in another process, take a step there, and wait at most so long.
+    """Make each environment in another process, take steps there, and wait at most so long.
 
     The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
-    reaches it. Left out are Gymnasium's own ones without arguments, what this process has made
-    before, and code without consent. An environment that cannot be made is no fault here: whoever
-    makes it says why.
+    reaches it: whoever is about to make one calls this first, whether a file names it or the user.
+    Left out are Gymnasium's own ones without arguments, those tried before for this process, and
+    code without consent. An environment that cannot be made is no fault here: whoever makes it says
+    why.
 
     Args:
         choices: the environments.
@@ -61,15 +69,14 @@ def rehearse(
     for choice in strange:
         # Here, so that the other process searches where this one would.
         trust.prepare_import(choice.env_id)
-    answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[_Tried | None] = queue.SimpleQueue()
     child = MessageProcess(__name__, _CODEC, answers.put, lambda _: answers.put(None))
     try:
         child.send(_Task(tuple(strange), limit_s))
         for choice in strange:
             announce(Message("Trying {env_id} in a process of its own", env_id=choice.env_id))
-            problem = _answer(answers, choice, stopped, limit_s)
-            if not problem:
-                note_usable(choice)
+            _await_answer(answers, choice, stopped, limit_s)
+            note_usable(choice)
     finally:
         # Also after Ctrl-C.
         child.kill()
@@ -81,13 +88,12 @@ def _needs_rehearsal(choice: EnvChoice) -> bool:
     return strange and not is_usable(choice) and not trust.unconsented(choice)
 
 
-def _answer(
-    answers: "queue.SimpleQueue[str | None]",
+def _await_answer(
+    answers: "queue.SimpleQueue[_Tried | None]",
     choice: EnvChoice,
     stopped: Callable[[], bool],
     limit_s: float,
-) -> str:
-    """Return why the environment cannot be made; empty if it can."""
+) -> None:
     end = time.monotonic() + limit_s
     while True:
         if stopped():
@@ -104,7 +110,7 @@ def _answer(
             ) from None
         if answer is None:
             raise RequestError("Making {env_id}{args} ended its process.", **_named(choice))
-        return answer
+        return
 
 
 def _named(choice: EnvChoice) -> dict[str, object]:
@@ -113,7 +119,7 @@ def _named(choice: EnvChoice) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make what the parent sends, and answer each with why it cannot be made, if it cannot."""
+    """Make and step what the parent sends, and answer each."""
     link = ParentLink(_CODEC)
     ignore_terminal()
     try:
@@ -125,13 +131,8 @@ def main() -> None:
         for choice in task.choices:
             # Where a simulator does not let the thread run that listens to the parent.
             faulthandler.dump_traceback_later(2 * task.limit_s, exit=True, file=nothing)
-            link.send(_problem_of(choice))
-
-
-def _problem_of(choice: EnvChoice) -> str:
-    try:
-        # With a step: a simulator may be told to take billions at once.
-        run_trial(choice, 1)
-    except Exception as problem:
-        return reason_of(problem)
-    return ""
+            with contextlib.suppress(Exception):
+                # As many steps as the check before training takes, but one will do: a simulator
+                # may be told to take billions at once.
+                run_trial(choice, STEPS, least=1, limit_s=_STEPS_S)
+            link.send(_Tried())

@@ -23,8 +23,11 @@ from td3core.errors import (
 
 SEED = 1
 
+STEPS = 100
+"""Random steps that the checks look at."""
+
 TIME_LIMIT_S = 5.0
-"""A trial ends after this time,"""
+"""A trial usually ends after this time,"""
 MIN_STEPS = 10
 """but not before this many steps."""
 
@@ -46,10 +49,13 @@ class TrialError(MessageError):
     """The environment raised an exception, or returned something unusable."""
 
 
-def run_trial(choice: EnvChoice, steps: int) -> Trial:
+def run_trial(
+    choice: EnvChoice, steps: int, least: int = MIN_STEPS, limit_s: float = TIME_LIMIT_S
+) -> Trial:
     """Take random actions in a fresh environment; a new episode follows each one that ends.
 
-    Actions and seeds are the same for the same environment. A slow environment takes fewer steps.
+    Actions and seeds are the same for the same environment. After ``limit_s`` seconds a slow
+    environment takes no further step, but ``least`` in all.
 
     Raises:
         RequestError: the environment cannot be made.
@@ -68,7 +74,7 @@ def run_trial(choice: EnvChoice, steps: int) -> Trial:
             _append(trial, _guarded(place, env.env.step, action), number)
             if trial.ends[-1]:
                 _guarded(Message("second reset"), env.env.reset, seed=SEED + number)
-            if number >= MIN_STEPS and time.monotonic() - started > TIME_LIMIT_S:
+            if number >= least and time.monotonic() - started > limit_s:
                 break
         return trial
     finally:

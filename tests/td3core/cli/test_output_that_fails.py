@@ -74,6 +74,21 @@ def test_a_result_that_cannot_be_written_is_reported_after_the_run_was_saved(
     finished(runs_dir)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"], ["list", "--help"]])
+def test_a_reader_that_has_read_enough_is_no_failure(runs_dir: Path, words: list[str]) -> None:
+    words = [*words, "--runs-dir", str(runs_dir)] if "--help" not in words else words
+    read, write = os.pipe()
+    os.close(read)
+    program = [sys.executable, "-m", "td3core", *words]
+    with os.fdopen(write, "w") as closed:
+        done = subprocess.run(
+            program, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0
+    assert "Standard output" not in done.stderr
+
+
 @pytest.fixture
 def no_nohup() -> Iterator[None]:
     """Let children be ended by a hang-up, though the tests may run under ``nohup``."""

@@ -16,7 +16,7 @@ import pytest
 from td3core.checkpoint import load
 from td3core.config import EnvChoice
 from td3core.envs.check.rehearsal import rehearse
-from td3core.envs.make import make_env
+from td3core.envs.make import check_env, make_env
 from td3core.envs.trust import typed
 from td3core.errors import RequestError, RunError
 from td3core.evaluation.evaluate import evaluate
@@ -113,8 +113,7 @@ def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -
         return branch(last, {"steps": 80}, clock.control, clock.report, runs, consent=consent)
 
     def new(clock: Clock) -> object:
-        told = clock.control, clock.report, runs
-        return train(config, tunables, *told, consent=consent, rehearse=True)
+        return train(config, tunables, clock.control, clock.report, runs, consent=consent)
 
     for start in (resumed, branched, new):
         clock = Clock()
@@ -174,6 +173,54 @@ def test_ctrl_c_ends_a_command_whose_environment_is_never_made(
 ) -> None:
     agent = write_checkpoint(tmp_path / "a.safetensors", env="Ant-v5", env_args=endless.args)
     interrupt([sys.executable, "-m", "td3core", "eval", str(agent)])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize("place", ["__init__", "reset", "step"])
+@pytest.mark.parametrize("command", ["train", "train --seeds 2", "check", "sweep"])
+def test_ctrl_c_ends_a_command_whose_typed_environment_never_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, place: str
+) -> None:
+    Stranger(tmp_path, monkeypatch).write_deaf(NAME, place)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "theirs"), prepend=os.pathsep)
+    words, runs = [*command.split(), ENV.env_id], tmp_path / "runs"
+    if command == "sweep":
+        words = ["sweep", str(tmp_path / "sweep.toml"), "--env-module", NAME]
+        (tmp_path / "sweep.toml").write_text(
+            "environment = 'Deaf-v0'\nobjective = 'last_eval'\ntrials = 2\nsteps = 50000\n"
+            "[space]\ntau = { choices = [0.01, 0.1] }\n"
+        )
+    words += [] if command == "check" else ["--runs-dir", str(runs)]
+    interrupt([sys.executable, "-m", "td3core", *words])
+    assert not [*runs.rglob("run.toml")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize("more", [(), ("--seeds", "2")])
+def test_ctrl_c_ends_training_whose_typed_arguments_keep_a_simulator_busy(
+    endless: EnvChoice, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    words = ["train", endless.env_id, "--set", f"env_args={endless.args}", *more]
+    interrupt([sys.executable, "-m", "td3core", *words, "--runs-dir", str(tmp_path)])
+
+
+def test_an_environment_is_usable_only_once_another_process_took_its_steps() -> None:
+    choice = EnvChoice("Pendulum-v1", json.dumps({"g": 2.34}))
+    check_env(choice)
+    said: list[str] = []
+    for _ in range(2):
+        rehearse([choice], announce=said.append)
+    assert len(said) == 1
+
+
+def test_a_rehearsal_takes_as_many_steps_as_the_check_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Stranger(tmp_path, monkeypatch).write_deaf(NAME, "step", after=90)
+    with pytest.raises(RequestError, match="could not be made within 2 s"):
+        rehearse([typed(ENV)], limit_s=2.0)
 
 
 def interrupt(command: list[str]) -> None:

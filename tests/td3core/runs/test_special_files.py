@@ -23,6 +23,7 @@ from td3core.runs.listing import list_runs, summarise, unreadable_runs
 from td3core.runs.lock import RunLock, holder
 from td3core.runs.tables import read_last_row, read_numbers, read_table
 from td3core.training.launch import resume
+from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no special files there")
@@ -164,6 +165,27 @@ def test_nothing_is_written_through_a_hard_link(run: Path, tmp_path: Path, name:
     assert outcome.request
     assert f"{name} is a hard link" in outcome.message
     assert outside.read_bytes() == before
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+@pytest.mark.parametrize(
+    "command",
+    ["resume RUN --steps 90", "branch RUN --steps 90", "verify RUN", "train ENV --journal RUN"],
+)
+def test_every_command_refuses_to_repeat_the_changes_of_a_journal_that_is_a_link(
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    link: Callable[[Path, Path], None],
+) -> None:
+    (run / "journal.jsonl").rename(tmp_path / "outside")
+    link(run / "journal.jsonl", tmp_path / "outside")
+    words = command.replace("RUN", str(run)).replace("ENV", STEPS).split()
+    assert app.main([*words, "--runs-dir", str(run.parent)]) == 2
+    kind = "hard" if link is Path.hardlink_to else "symbolic"
+    assert f"journal.jsonl is a {kind} link" in " ".join(capsys.readouterr().err.split())
+    assert [*run.parent.iterdir()] == [run]
 
 
 def test_the_lock_of_a_run_is_not_taken_on_a_hard_link(run: Path, tmp_path: Path) -> None:

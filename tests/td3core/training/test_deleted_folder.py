@@ -33,6 +33,12 @@ def move(path: Path) -> None:
     path.rename(path.parent.parent / "moved")
 
 
+def delete_half(path: Path) -> None:
+    """Delete what a deletion that was interrupted, or raced the run, may have deleted."""
+    for each in [path / "run.toml", *(path / "checkpoints").iterdir()]:
+        each.unlink()
+
+
 def losing(runs_dir: Path, at: int, lose: Callable[[Path], None]) -> Control:
     """Return a control with which the run's folder is lost after a step."""
     control = Control()
@@ -142,6 +148,21 @@ def test_a_folder_lost_after_the_last_save_is_saved_again(runs_dir: Path) -> Non
     assert lost == [97]
     assert outcome.last_checkpoint is not None
     assert outcome.best_checkpoint is not None
+    go_on_well(outcome.run, steps=120)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_run_that_loses_half_of_its_folder_keeps_its_lock_and_ends_with_a_whole_one(
+    runs_dir: Path, resumed: bool
+) -> None:
+    control = losing(runs_dir, 70, delete_half)
+    if resumed:
+        outcome, _ = go_on(stopped(runs_dir, 50, **VALUES).run, control=control)
+    else:
+        outcome, _ = run(runs_dir, control=control, **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    assert holder(outcome.run) is None
+    assert not (outcome.run / "lock.json").exists()
     go_on_well(outcome.run, steps=120)
 
 

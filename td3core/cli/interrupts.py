@@ -1,0 +1,206 @@
+"""Ctrl-C: it saves and stops what trains, interrupts what does not, and ends what hangs.
+
+Python calls a signal's handler between two instructions of the main thread, which may be in an
+environment's C code for ever. So a thread learns of each signal too, through a socket; and where C
+code lets no other thread run, the second Ctrl-C is left to the system, which ends the process.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+from td3core.cli.terminal import console, log
+
+INTERRUPTED = 130
+
+_PATIENCE_S = 2.0
+"""What has not noticed a Ctrl-C by then hangs."""
+_CLEANING_S = 5.0
+"""What has noticed it may take so long to close and delete what it leaves."""
+_AT_ONCE_S = 0.5
+
+
+_watch: "_Watch | None" = None
+
+
+class Stoppable(Protocol):
+    """Whatever trains and can be asked to save and stop."""
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was asked."""
+
+    def stop(self) -> None:
+        """Ask it; called in a signal handler."""
+
+
+@contextmanager
+def interrupts_stop(
+    control: Stoppable, answered: Callable[[], bool] | None = None
+) -> Iterator[None]:
+    """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
+
+    A terminal that is closed saves and stops it too. That may be signalled several times; with
+    ``nohup`` it is ignored, and the run continues.
+
+    ``answered``: whether the run has noticed that it is to stop, for one that steps environments in
+    this thread. What does not, and what is interrupted in vain, is ended (:func:`ending_what_hangs`
+    permitting). Without it nothing is ended: processes of its own do the work.
+    """
+    hangup = getattr(signal, "SIGHUP", None)
+
+    def handle(number: int, _frame: object) -> None:
+        if not control.stopping:
+            control.stop()
+            log("Saving; press Ctrl-C again to quit at once.")
+        elif number != hangup:
+            _interrupt()
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(hangup)
+    before = {number: signal.signal(number, handle) for number in numbers}
+    watch = _watch
+    if watch is not None:
+        watch.begin(answered, ends=answered is not None, saves=True)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if watch is not None:
+            watch.begin()
+
+
+@contextmanager
+def ending_what_hangs() -> Iterator[None]:
+    """End this process, which is here for one command only, where Ctrl-C does not interrupt it."""
+    global _watch
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        # It is ignored, as a shell asks what runs in the background to.
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    _watch = _Watch()
+    try:
+        yield
+    finally:
+        _watch.close()
+        _watch = None
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt(*_: object) -> None:
+    if _watch is not None:
+        _watch.heard = True
+    raise KeyboardInterrupt
+
+
+class _Watch:
+    """A thread that learns of every Ctrl-C at once, whatever the main thread is doing."""
+
+    def __init__(self) -> None:
+        self.heard = False
+        """Whether the main thread was interrupted."""
+        self._ours, self._theirs = socket.socketpair()
+        self._theirs.setblocking(False)
+        self._before = signal.set_wakeup_fd(self._theirs.fileno(), warn_on_full_buffer=False)
+        self._once = _OneShot()
+        self.begin()
+        threading.Thread(target=self._work, name="watch-interrupts", daemon=True).start()
+
+    def begin(
+        self,
+        answered: Callable[[], bool] | None = None,
+        *,
+        ends: bool = True,
+        saves: bool = False,
+    ) -> None:
+        """Forget what was pressed; ``saves``: the first Ctrl-C is no interrupt."""
+        self._answered, self._ends, self._saves = answered, ends, saves
+        self._pressed, self._warned, self.heard = 0, False, False
+        self._due: float | None = None
+        if ends:
+            self._once.install()
+
+    def close(self) -> None:
+        """End the thread."""
+        signal.set_wakeup_fd(self._before)
+        self._ends = False
+        self._theirs.close()
+
+    def _work(self) -> None:
+        with self._ours:
+            while True:
+                due = self._due
+                wait = None if due is None else max(0.0, due - time.monotonic())
+                ready, _, _ = select.select([self._ours], [], [], wait)
+                if not ready:
+                    self._look()
+                    continue
+                numbers = self._ours.recv(1)
+                if not numbers:
+                    return
+                if self._ends and numbers[0] in (signal.SIGINT, signal.SIGTERM):
+                    self._once.install()
+                    self._press()
+
+    def _press(self) -> None:
+        self._pressed += 1
+        at_once = self._warned or self._pressed > 1 + self._saves
+        self._due = time.monotonic() + (_AT_ONCE_S if at_once else _PATIENCE_S)
+
+    def _look(self) -> None:
+        """Judge what has become of the last Ctrl-C."""
+        due, self._due = self._due, None
+        if due is None or not self._ends:
+            return
+        if self._saves and self._pressed == 1:
+            if self._answered is not None and not self._answered():
+                self._warned = True
+                log("No answer: the environment may hang. Ctrl-C again ends the run at once.")
+        elif self.heard:
+            self.heard = False
+            self._due = due + (_AT_ONCE_S if self._warned else _CLEANING_S)
+        else:
+            _end()
+
+
+def _end() -> None:
+    """End the process without another instruction of the main thread."""
+    with suppress(Exception):
+        log("The environment did not answer. Interrupted.")
+        console.show_cursor()
+        for child in multiprocessing.active_children():
+            child.kill()
+    os._exit(INTERRUPTED)
+
+
+class _OneShot:
+    """Lets the system end the process at the next Ctrl-C but one, until it is installed again.
+
+    For C code that keeps the interpreter to itself, which nothing here can end. Elsewhere than on
+    Linux it does nothing.
+    """
+
+    def __init__(self) -> None:
+        libc: Any = ctypes.CDLL(None) if os.name == "posix" else None
+        self._install = getattr(libc, "sysv_signal", None)
+        if self._install is not None:
+            for each in (libc.signal, self._install):
+                each.argtypes, each.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
+            # Python's own, the same for every signal.
+            self._handler = libc.signal(signal.SIGINT, int(signal.SIG_IGN))
+
+    def install(self) -> None:
+        """Let the next Ctrl-C call Python's handler, and the one after it end the process."""
+        if self._install is not None:
+            self._install(signal.SIGINT, self._handler)

@@ -1,0 +1,149 @@
+"""Ctrl-C ends a command whose environment hangs in the middle, whatever it hangs in."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from td3core.config import EnvChoice
+from td3core.envs.trust import typed
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended
+from td3core.training.launch import resume
+from tests.support.stranger import Stranger
+from tests.td3core.cli.test_commands import small
+from tests.td3core.helpers import finish
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="sends signals, and reads /proc"),
+]
+
+NAME = "deaf_env"
+ENV = EnvChoice(f"{NAME}:Slide")
+KEEPS_INTERPRETER = "in C code that keeps the interpreter"
+WAYS = ["in Python", "in C code", KEEPS_INTERPRETER]
+SOON_S = 15.0
+"""It takes a few seconds, but for a machine that is busy."""
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
+    stranger = Stranger(tmp_path, monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", str(stranger.folder), prepend=os.pathsep)
+    yield stranger
+    stranger.leave(NAME)
+    for each in ("StrangerSlide-v0", "Deaf-v0"):
+        gym.registry.pop(each, None)
+
+
+class Command:
+    """A command in a process of its own, whose standard error is read."""
+
+    def __init__(self, *words: str) -> None:
+        # A shell tells what it starts in the background to ignore Ctrl-C, which is inherited.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        program = [sys.executable, "-m", "td3core", *words]
+        self.process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
+        signal.signal(signal.SIGINT, before)
+        self.lines: list[str] = []
+        self._said = threading.Condition()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def press(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def wait_for(self, text: str) -> None:
+        with self._said:
+            assert self._said.wait_for(lambda: text in "".join(self.lines), SOON_S), self.lines
+
+    def wait_until_noticed(self) -> None:
+        """Wait until the system has told the process, which does not react."""
+        status, end = Path(f"/proc/{self.process.pid}/status"), time.monotonic() + SOON_S
+        while int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << signal.SIGINT - 1:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def end(self) -> int:
+        """Wait for its end; return its status."""
+        try:
+            return self.process.wait(SOON_S)
+        finally:
+            self.process.kill()
+            self._reader.join()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as stream:
+            for line in stream:
+                with self._said:
+                    self.lines.append(line)
+                    self._said.notify_all()
+
+
+@contextlib.contextmanager
+def hanging(stranger: Stranger, *words: str) -> Iterator[Command]:
+    """Run a command until its environment hangs."""
+    command = Command(*words)
+    try:
+        end = time.monotonic() + 60
+        while not stranger.hangs:
+            assert command.process.poll() is None, command.lines
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        yield command
+    finally:
+        command.end()
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
+    stranger: Stranger, runs_dir: Path, how: str
+) -> None:
+    stranger.write_deaf(NAME, "step", after=150, how=how)
+    options = small(env_check="false", checkpoint_interval=100, eval_interval=0)
+    words = ["train", ENV.env_id, "--steps", "1000", "--runs-dir", str(runs_dir), *options]
+    with hanging(stranger, *words) as command:
+        command.press()
+        if how != KEEPS_INTERPRETER:
+            command.wait_for("No answer: the environment may hang. Ctrl-C again ends the run")
+        else:
+            command.wait_until_noticed()
+        command.press()
+        assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+    (run,) = runs_dir.iterdir()
+    stranger.write(NAME)
+    outcome = resume(run, Control(), lambda _: None, steps=200, consent=typed(ENV).consent)
+    assert isinstance(outcome, Ended)
+    assert outcome.env_steps == 200
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("name", ["eval", "verify", "film", "check"])
+def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
+    stranger: Stranger, tmp_path: Path, runs_dir: Path, name: str, how: str
+) -> None:
+    stranger.write(NAME)
+    words = [ENV.env_id]
+    if name != "check":
+        words = [str(finish(runs_dir, ENV.env_id, checkpoint_interval=30).run), "--trust-env"]
+    words += {"eval": ["--episodes", "20"], "film": ["--out", str(tmp_path / "film.gif")]}.get(
+        name, []
+    )
+    words += ["--episodes-per", "20"] if name == "film" else []
+    stranger.write_deaf(NAME, "step", after=120, how=how)
+    with hanging(stranger, name, *words) as command:
+        command.press()
+        if how == KEEPS_INTERPRETER:
+            command.wait_until_noticed()
+            command.press()
+        assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
