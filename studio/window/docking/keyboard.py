@@ -62,8 +62,13 @@ class PanelKeys(QObject):
         self._go(-1)
 
     def page(self) -> tuple[str, ...]:
-        """Return the page about what has the focus, and the place there; else the first page."""
+        """Return the page about what has the focus, and the place there; else the first page.
+
+        Empty if nothing has it: the manual stays where it was.
+        """
         focus: QWidget | None = self._window.focusWidget()
+        if focus in (None, self._window):
+            return ()
         while focus is not None and focus is not self._window:
             about = focus.property(MANUAL)
             if about:

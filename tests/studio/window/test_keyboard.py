@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import Qt
 
+from studio.plots.legend import Legend
 from tests.studio.fake_runs import make_run
 from tests.studio.window.test_details import open_run
 
@@ -29,7 +30,7 @@ def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
 ) -> None:
     runs = [make_run(runs_dir, seed=seed) for seed in range(2)]
     open_run(qtbot, window, runs[0])
-    legend = window.plots.card("plot_return")._legend
+    legend = window.plots.card("plot_return").findChild(Legend)
     qtbot.waitUntil(lambda: bool(legend.names))
     legend.setObjectName("legend")
     stops = tab_stops(window, 3000)
