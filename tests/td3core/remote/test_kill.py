@@ -18,7 +18,7 @@ SETTINGS = {
     "batch_size": 8,
     "threads": 1,
     "learning_starts": 200,
-    "steps": 20_000,
+    "steps": 60_000,
     "eval_interval": 5000,
     "eval_episodes": 1,
     "checkpoint_interval": 4000,
