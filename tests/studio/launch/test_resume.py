@@ -327,6 +327,17 @@ def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     assert not window.controller.busy
 
 
+def test_a_journal_that_is_a_link_is_not_repeated(qtbot, window, runs_dir, tmp_path):
+    run = train_before(runs_dir, steps=300)
+    theirs = tmp_path / "theirs.jsonl"
+    theirs.write_text('{"step": 100, "field": "tau", "old": 0.005, "new": 0.02, "time": ""}\n')
+    run.journal_file.unlink(missing_ok=True)
+    run.journal_file.symlink_to(theirs)
+    listed(qtbot, window, run, "repeat").trigger()
+    qtbot.waitUntil(lambda: "journal.jsonl is a symbolic link" in window.banner.text)
+    assert not window.controller.busy
+
+
 @pytest.mark.parametrize("reached", [0, 500])
 def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, reached):
     from td3core.runs.listing import summarise
