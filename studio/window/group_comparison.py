@@ -24,7 +24,7 @@ class GroupComparison(QObject):
     @Slot(object)
     def show(self, record: GroupRecord) -> None:
         """Compare the runs of a group that have begun."""
-        paths = [status.run for status in record.statuses.values() if status.run is not None]
+        paths = _begun(record)
         if paths:
             self._comparing.compare(paths, record.group.name)
 
@@ -47,4 +47,9 @@ class GroupComparison(QObject):
             self.show(record)
         elif self._comparing.group == record.group.name:
             # Closed or replaced by the user, it stays so.
-            self._comparing.add(status.run)
+            self._comparing.extend(_begun(record))
+
+
+def _begun(record: GroupRecord) -> list[Path]:
+    """Return the runs of a group that have begun, by seed."""
+    return [status.run for status in record.statuses.values() if status.run is not None]

@@ -86,13 +86,15 @@ class CompareSession(QObject):
         self.view = replace(self.view, hidden=frozenset(), single=single, grouped=grouped)
         self._start()
 
-    def add(self, path: Path) -> None:
-        """Show one more run of the group."""
-        path = path.absolute()
-        if path not in self._paths:
-            self._paths += (path,)
-            single = self.view.single | {path} if len(self._paths) <= MOST_DRAWN else frozenset()
-            self.view = replace(self.view, single=single)
+    def extend(self, paths: Sequence[Path]) -> None:
+        """Show these runs of the group: those on show, and others that have begun since."""
+        paths = tuple(path.absolute() for path in paths)
+        if paths != self._paths:
+            single = self.view.single | (set(paths) - set(self._paths))
+            self._paths = paths
+            self.view = replace(
+                self.view, single=single if len(paths) <= MOST_DRAWN else frozenset()
+            )
             self._start()
 
     @Slot()

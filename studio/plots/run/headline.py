@@ -10,6 +10,8 @@ from studio.session.model import RunModel
 
 _NONE = "–"
 _GAP, _MARGIN = 3, 6
+_WIDE, _WIDE_MARGIN = 420, 10
+"""From this width on, in pixels, the numbers stand where the titles of the plots begin."""
 """Pixels."""
 _CAPTIONS = {
     "last": ("Last evaluation", "Last eval"),
@@ -30,7 +32,6 @@ class Headline(QWidget):
         self.setObjectName("headline")
         self._model = model
         self._cells = layout = QHBoxLayout(self)
-        layout.setContentsMargins(_MARGIN, 6, _MARGIN, 2)
         layout.setSpacing(_GAP)
         self._values: dict[str, QLabel] = {}
         self._captions: dict[str, QLabel] = {}
@@ -64,11 +65,14 @@ class Headline(QWidget):
         """Write smaller where there is little room: a number that is cut off is another number."""
         super().resizeEvent(event)
         self._write(narrow=False)
-        room = event.size().width() - 2 * _MARGIN - _GAP * (len(self._values) - 1)
+        margin = _MARGIN if event.size().width() < _WIDE else _WIDE_MARGIN
+        self._cells.setContentsMargins(margin, 6, margin, 2)
+        room = event.size().width() - 2 * margin - _GAP * (len(self._values) - 1)
         if sum(self._widths()) > room:
             self._write(narrow=True)
         for place, width in enumerate(self._widths()):
             self._cells.setStretch(place, width)
+        self._cells.activate()
 
     def _widths(self) -> list[int]:
         """Return how wide each number may become."""

@@ -36,14 +36,15 @@ def test_the_curves_of_a_group_open_with_its_first_run_and_take_in_the_next(
 ) -> None:
     comparing, name = window.comparison.session, started.group.name
     assert not comparing.active
-    first = write_run(runs_dir, [1.0, 2.0], seed=0, group=name)
-    started.show(0, SeedState.TRAINING, run=first)
+    first = write_run(runs_dir, [3.0, 4.0], seed=1, group=name)
+    started.show(1, SeedState.TRAINING, run=first)
     qtbot.waitUntil(lambda: comparing.active)
     assert find("compare_view").isVisible()
     assert find("many_dock").isVisible()
     assert find("compare_heading").text().startswith(f"Group {name}  ·  1 run")
-    second = write_run(runs_dir, [3.0, 4.0], seed=1, group=name)
-    started.show(1, SeedState.TRAINING, run=second)
+    # Seeds stand in their order, whichever of them begins first.
+    second = write_run(runs_dir, [1.0, 2.0], seed=0, group=name)
+    started.show(0, SeedState.TRAINING, run=second)
     qtbot.waitUntil(lambda: rows(find) == [("seed 0", "2.0"), ("seed 1", "4.0")])
     # A line for each seed besides that of the group.
     assert [line.label for line in comparing.shown.lines["return"]] == [
