@@ -176,7 +176,8 @@ def test_the_runs_of_a_group_equal_single_runs_of_their_seeds(
 def test_a_killed_run_is_resumed_with_its_group_and_equals_a_single_one(
     make_group, tmp_path: Path
 ) -> None:
-    values = {"steps": 2500, "checkpoint_interval": 250, "eval_interval": 1000}
+    # Long enough that a fast machine is still training when its first report is heard.
+    values = {"steps": 20_000, "checkpoint_interval": 250, "eval_interval": 8000}
     group = make_group((0, 1), **values)
 
     def kill_the_second(status: SeedStatus) -> None:
