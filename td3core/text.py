@@ -1,0 +1,105 @@
+"""Texts for people: a template and its values, translated only where they are shown.
+
+Whatever a person reads is marked where it is written, so that ``pybabel extract`` finds it, and
+travels as data through errors, events and signals::
+
+    Text("{name} cannot be {value:g}.", name="tau", value=7)
+    Text.counted("{n} run", "{n} runs", n=len(runs))
+    button.setText(tr("Train"))
+
+A widget, a terminal or a log calls ``str``; nothing else does, and nothing decides by the words.
+"""
+
+import gettext
+from typing import Any, Self
+
+DOMAIN = "td3_studio"
+
+_translations = gettext.NullTranslations()
+
+
+class Text:
+    """A text that keeps its template and values, so that it can be translated when it is shown.
+
+    A value may itself be a text. Numbers stay numbers; the template formats them. Without values
+    the template is taken literally, braces included.
+
+    Attributes:
+        template: The English text with a replacement field for each value; the catalogue's key.
+        plural: The template for any count but one, or None; the count is the value ``n``.
+        values: What the replacement fields stand for.
+    """
+
+    __slots__ = ("plural", "template", "values")
+    template: str
+    plural: str | None
+    values: dict[str, Any]
+
+    def __init__(self, template: str, /, **values: Any) -> None:
+        """Keep ``template`` and ``values``; nothing is formatted yet."""
+        self.template, self.plural, self.values = template, None, values
+
+    @classmethod
+    def counted(cls, singular: str, plural: str, /, *, n: int, **values: Any) -> Self:
+        """Return a text whose wording depends on the count ``n``."""
+        text = cls(singular, n=n, **values)
+        text.plural = plural
+        return text
+
+    def __str__(self) -> str:
+        """Render in the language in force; in English where the catalogue's template fails."""
+        translated = self._translated()
+        if not self.values:
+            return translated
+        try:
+            return translated.format(**self.values)
+        except (LookupError, ValueError, TypeError, AttributeError):
+            return self._english().format(**self.values)
+
+    def __format__(self, spec: str) -> str:
+        """Render as part of another text."""
+        return format(str(self), spec)
+
+    def __repr__(self) -> str:
+        """Show what would be written to make it."""
+        values = "".join(f", {name}={value!r}" for name, value in self.values.items())
+        plural = "" if self.plural is None else f", {self.plural!r}"
+        return f"{type(self).__name__}({self.template!r}{plural}{values})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare templates and values, never renderings."""
+        if not isinstance(other, Text):
+            return NotImplemented
+        mine = (self.template, self.plural, self.values)
+        return mine == (other.template, other.plural, other.values)
+
+    def __hash__(self) -> int:
+        """Agree with equality; values need not be hashable."""
+        return hash((self.template, self.plural))
+
+    def __bool__(self) -> bool:
+        """Return whether there is anything to read."""
+        return bool(self.template)
+
+    def _english(self) -> str:
+        if self.plural is None or self.values.get("n") == 1:
+            return self.template
+        return self.plural
+
+    def _translated(self) -> str:
+        if not self.template:  # the empty key holds a catalogue's header
+            return ""
+        if self.plural is None:
+            return _translations.gettext(self.template)
+        return _translations.ngettext(self.template, self.plural, self.values["n"])
+
+
+def tr(template: str, /, **values: Any) -> str:
+    """Render a text that is shown at once, as a widget's caption is."""
+    return str(Text(template, **values))
+
+
+def install(translations: gettext.NullTranslations) -> None:
+    """Render texts by ``translations`` from now on."""
+    global _translations
+    _translations = translations

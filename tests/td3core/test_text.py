@@ -1,0 +1,67 @@
+"""Texts are rendered in the language in force, from a template and values."""
+
+import gettext
+import pickle
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from td3core import text
+from td3core.text import Text, tr
+
+
+class Reversed(gettext.NullTranslations):
+    """A language of its own: known templates have a translation, others have none."""
+
+    known = {
+        "{name} cannot be {value:g}.": "{value:g} is not for {name}.",
+        "{n} run": "one run it is",
+        "broken {name}": "{nothing:d}",
+        "": "the header",
+    }
+
+    def gettext(self, message: str) -> str:
+        return self.known.get(message, message)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return self.known.get(msgid1, msgid1) if n == 1 else "many: {n}"
+
+
+@pytest.fixture
+def reversed_language() -> Iterator[None]:
+    text.install(Reversed())
+    yield
+    text.install(gettext.NullTranslations())
+
+
+def test_a_text_is_formatted_when_it_is_shown() -> None:
+    assert str(Text("{name} cannot be {value:g}.", name="tau", value=7.0)) == "tau cannot be 7."
+    assert str(Text("a {literal} brace")) == "a {literal} brace"
+    assert tr("Train") == "Train"
+
+
+def test_the_same_text_is_shown_in_another_language(reversed_language: None) -> None:
+    wrong = Text("{name} cannot be {value:g}.", name="tau", value=7.0)
+    assert str(wrong) == "7 is not for tau."
+    assert str(Text("Why: {why}", why=wrong)) == "Why: 7 is not for tau."
+    assert tr("") == ""
+
+
+def test_a_count_chooses_the_wording(reversed_language: None) -> None:
+    count: Callable[[int], Text] = lambda n: Text.counted("{n} run", "{n} runs", n=n)  # noqa: E731
+    assert [str(count(n)) for n in (1, 2)] == ["one run it is", "many: 2"]
+    text.install(gettext.NullTranslations())
+    assert [str(count(n)) for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+
+
+def test_a_broken_translation_falls_back_to_english(reversed_language: None) -> None:
+    assert str(Text("broken {name}", name="tau")) == "broken tau"
+
+
+def test_texts_are_equal_by_template_and_values_and_survive_a_pickle() -> None:
+    one = Text("{a}", a=[1])
+    assert one == Text("{a}", a=[1]) != Text("{a}", a=[2])
+    assert len({one, Text("{a}", a=[1])}) == 1
+    assert one != "[1]"
+    counted = Text.counted("{n} run", "{n} runs", n=2)
+    assert pickle.loads(pickle.dumps(counted)) == counted != Text("{n} run", n=2)
