@@ -15,7 +15,7 @@ PROGRESS = Qt.ItemDataRole.UserRole + 1
 """Share of the steps done, 0 to 1."""
 
 
-class Column(IntEnum):
+class SeedColumn(IntEnum):
     """The columns of the table."""
 
     SEED = 0
@@ -28,18 +28,18 @@ class Column(IntEnum):
 
 
 _HEADINGS = {
-    Column.SEED: ("Seed", ""),
-    Column.STATE: ("State", ""),
-    Column.PROGRESS: ("Done", "Steps done, of those the run is set to"),
-    Column.STEP: ("Step", ""),
-    Column.LAST: ("Last", "Mean return of the last evaluation"),
-    Column.BEST: ("Best", "Mean return of the best evaluation"),
-    Column.SPEED: ("Steps/s", ""),
+    SeedColumn.SEED: ("Seed", ""),
+    SeedColumn.STATE: ("State", ""),
+    SeedColumn.PROGRESS: ("Done", "Steps done, of those the run is set to"),
+    SeedColumn.STEP: ("Step", ""),
+    SeedColumn.LAST: ("Last", "Mean return of the last evaluation"),
+    SeedColumn.BEST: ("Best", "Mean return of the best evaluation"),
+    SeedColumn.SPEED: ("Steps/s", ""),
 }
 
 
 class GroupModel(QAbstractTableModel):
-    """Holds the status of every run of the group on show."""
+    """Holds the status of every run of the current group."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class GroupModel(QAbstractTableModel):
         for row, known in enumerate(self._rows):
             if known.seed == status.seed:
                 self._rows[row] = status
-                self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
+                self.dataChanged.emit(self.index(row, 0), self.index(row, len(SeedColumn) - 1))
 
     def summary(self) -> str:
         """Return how the group stands, in one line."""
@@ -88,14 +88,14 @@ class GroupModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
         """Return the number of columns."""
-        return 0 if parent.isValid() else len(Column)
+        return 0 if parent.isValid() else len(SeedColumn)
 
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         """Return the heading of a column."""
         if orientation is Qt.Orientation.Horizontal:
-            heading, tip = _HEADINGS[Column(section)]
+            heading, tip = _HEADINGS[SeedColumn(section)]
             if role == Qt.ItemDataRole.DisplayRole:
                 return heading
             if role == Qt.ItemDataRole.ToolTipRole:
@@ -104,33 +104,33 @@ class GroupModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
-        status, column = self._rows[index.row()], Column(index.column())
+        status, column = self._rows[index.row()], SeedColumn(index.column())
         if role == STATUS:
             return status
-        if role == PROGRESS and column is Column.PROGRESS:
+        if role == PROGRESS and column is SeedColumn.PROGRESS:
             return min(status.env_steps / max(status.steps, 1), 1.0)
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(status, column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return status.message or (str(status.run) if status.run else None)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column >= Column.STEP:
+        if role == Qt.ItemDataRole.TextAlignmentRole and column >= SeedColumn.STEP:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
 
-def _text(status: SeedStatus, column: Column) -> str:
+def _text(status: SeedStatus, column: SeedColumn) -> str:
     match column:
-        case Column.SEED:
+        case SeedColumn.SEED:
             return str(status.seed)
-        case Column.STATE:
+        case SeedColumn.STATE:
             return str(status.state)
-        case Column.PROGRESS:
+        case SeedColumn.PROGRESS:
             return format_share(min(status.env_steps / max(status.steps, 1), 1.0))
-        case Column.STEP:
+        case SeedColumn.STEP:
             return format_count(status.env_steps)
-        case Column.LAST:
+        case SeedColumn.LAST:
             return _number(status.last)
-        case Column.BEST:
+        case SeedColumn.BEST:
             return _number(status.best)
     return format_count(status.steps_per_s) if status.state.is_running else ""
 

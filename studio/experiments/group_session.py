@@ -96,7 +96,7 @@ class GroupSession(QObject):
             self._allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
 
     def follow(self, group: Group) -> None:
-        """Show and steer a group that another process trains. Ignored while one is on show."""
+        """Show and steer a group that another process trains. Ignored while one is shown."""
         if self._process is None:
             token = self._token = object()
             self._process = FollowedGroup(

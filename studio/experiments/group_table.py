@@ -10,19 +10,26 @@ from PySide6.QtWidgets import (
     QTreeView,
 )
 
-from studio.experiments.group_model import PROGRESS, STATUS, Column, GroupModel
+from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from td3core.experiments.groups.seed_status import SeedStatus
 
 _WIDTHS = {
-    Column.SEED: 46,
-    Column.STATE: 80,
-    Column.PROGRESS: 52,
-    Column.STEP: 66,
-    Column.LAST: 66,
-    Column.BEST: 66,
-    Column.SPEED: 62,
+    SeedColumn.SEED: 46,
+    SeedColumn.STATE: 80,
+    SeedColumn.PROGRESS: 52,
+    SeedColumn.STEP: 66,
+    SeedColumn.LAST: 66,
+    SeedColumn.BEST: 66,
+    SeedColumn.SPEED: 62,
 }
-_FIRST = (Column.SEED, Column.STATE, Column.LAST, Column.BEST, Column.PROGRESS, Column.STEP)
+_FIRST = (
+    SeedColumn.SEED,
+    SeedColumn.STATE,
+    SeedColumn.LAST,
+    SeedColumn.BEST,
+    SeedColumn.PROGRESS,
+    SeedColumn.STEP,
+)
 """What a narrow table shows, the most important column first."""
 _BAR = 4
 """Pixels between the bar and the edges of its cell."""
@@ -45,13 +52,13 @@ class GroupTable(QTreeView):
         self.setAllColumnsShowFocus(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setMinimumHeight(60)
-        self.setItemDelegateForColumn(Column.PROGRESS, _Bar(self))
+        self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
         for column, width in _WIDTHS.items():
             self.setColumnWidth(column, width)
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(40)
-        header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(SeedColumn.PROGRESS, QHeaderView.ResizeMode.Stretch)
         self.activated.connect(self._on_activated)
         self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
 
@@ -59,7 +66,7 @@ class GroupTable(QTreeView):
         """Leave out the columns that there is no room for."""
         super().resizeEvent(event)
         room = self.viewport().width()
-        for column in (*_FIRST, *(each for each in Column if each not in _FIRST)):
+        for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
             room -= _WIDTHS[column]
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])

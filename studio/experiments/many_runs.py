@@ -232,7 +232,7 @@ class ManyRuns(QObject):
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
-        # One that the user asked for and that failed to start leaves its message on show.
+        # One that the user asked for and that failed to start leaves its message there.
         cancelled = isinstance(event, Failed) and event.cancelled
         if self._controller.busy and (cancelled or isinstance(event, Started)):
             self._goes_on = True

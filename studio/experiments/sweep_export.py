@@ -10,7 +10,7 @@ from td3core.experiments.sweeps.folder import SweepState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class TrialMark:
     """One entry of the legend of a picture."""
 
     text: str
@@ -20,12 +20,12 @@ class Mark:
 
 
 BEST_LEGEND = (
-    Mark(text="value of a trial", colour="curve_raw"),
-    Mark(text="best so far", colour="curve_1", mark="━"),
+    TrialMark(text="value of a trial", colour="curve_raw"),
+    TrialMark(text="best so far", colour="curve_1", mark="━"),
 )
-PARALLEL_LEGEND = (Mark(text="a trial; the stronger the line, the better", colour="curve_1"),)
-SLICE_LEGEND = (Mark(text="value of a trial", colour="curve_1"),)
-IMPORTANCE_LEGEND = (Mark(text="share of the differences in value", colour="curve_1"),)
+PARALLEL_LEGEND = (TrialMark(text="a trial; the stronger the line, the better", colour="curve_1"),)
+SLICE_LEGEND = (TrialMark(text="value of a trial", colour="curve_1"),)
+IMPORTANCE_LEGEND = (TrialMark(text="share of the differences in value", colour="curve_1"),)
 
 
 def write_trials(state: SweepState, path: Path) -> None:

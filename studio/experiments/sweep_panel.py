@@ -85,7 +85,7 @@ class SweepPanel(QWidget):
         self._show_what_is_possible()
 
     def _make_controls(self) -> None:
-        self._sweeps = make_narrow_combo("sweep_combo", "Sweep", "The sweep on show")
+        self._sweeps = make_narrow_combo("sweep_combo", "Sweep", "The current sweep")
         self._views = make_narrow_combo("sweep_view_combo", "View", "What the plots show")
         self._views.addItems(VIEWS)
         tip = "Start or continue the sweep of a file"
@@ -177,7 +177,7 @@ class SweepPanel(QWidget):
 
     @property
     def name(self) -> str:
-        """The sweep on show; empty without one."""
+        """The current sweep; empty without one."""
         return self._sweeps.currentText()
 
     def set_theme(self, theme: Theme) -> None:
@@ -281,7 +281,7 @@ class SweepPanel(QWidget):
 
     @Slot()
     def look(self) -> None:
-        """Read in the background which sweeps there are, and how the one on show stands."""
+        """Read in the background which sweeps there are, and how the current one stands."""
         if not self._look.busy:
             name = self._pending or self.name
             self._look.read(lambda _: read_news(self._runs_dir, name), self._show_news)

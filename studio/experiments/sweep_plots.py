@@ -16,7 +16,7 @@ from studio.experiments.sweep_export import (
     IMPORTANCE_LEGEND,
     PARALLEL_LEGEND,
     SLICE_LEGEND,
-    Mark,
+    TrialMark,
     write_importance,
     write_trials,
 )
@@ -24,7 +24,7 @@ from studio.experiments.sweep_table import shown
 from studio.formatting import format_number
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import (
-    Caption,
+    FigureHeading,
     choose_file,
     fill_export_menu,
     large_enough,
@@ -48,8 +48,8 @@ class SweepPlots(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.drawn = False
-        """Whether a plot is on show, which can be exported."""
-        self._legend: tuple[Mark, ...] = ()
+        """Whether a plot is shown, which can be exported."""
+        self._legend: tuple[TrialMark, ...] = ()
         self._theme, self._view = theme, VIEWS[0]
         self._state: SweepState | None = None
         self._importance: Mapping[str, float] = {}
@@ -133,7 +133,7 @@ class SweepPlots(QWidget):
 
     @Slot(str)
     def ask_export(self, kind: str) -> None:
-        """Ask for a file and write the view on show, as a picture or as a table."""
+        """Ask for a file and write the displayed view, as a picture or as a table."""
         name = f"{self._state.name}_{self._view}" if self._state else self._view
         proposed = name.lower().replace(" ", "_")
         path = choose_file(
@@ -143,7 +143,7 @@ class SweepPlots(QWidget):
             self.export(path)
 
     def export(self, path: Path) -> None:
-        """Write the view on show as .png or .svg, or the numbers of the trials as .csv."""
+        """Write the displayed view as .png or .svg, or the numbers of the trials as .csv."""
         state = self._state
         # It may have changed while the name was asked for.
         if state is None or not self.drawn:
@@ -152,7 +152,7 @@ class SweepPlots(QWidget):
         title = f"{self._view} · {state.environment} · sweep {state.name}"
         try:
             if path.suffix.lower() != ".csv":
-                caption = Caption(title=title, legend=self._legend, theme=self._theme)
+                caption = FigureHeading(title=title, legend=self._legend, theme=self._theme)
                 with large_enough(self.area):
                     write_picture(self.area, path, caption)
             elif self._view == VIEWS[3]:

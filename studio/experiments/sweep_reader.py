@@ -16,11 +16,11 @@ from td3core.system.regular_files import read_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepNews:
-    """The sweeps of a runs folder, and the state of the one on show."""
+    """The sweeps of a runs folder, and the state of the current one."""
 
     names: tuple[str, ...]
     name: str
-    """The one on show; empty without any."""
+    """The current one; empty without any."""
     state: SweepState | None
 
 

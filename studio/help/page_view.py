@@ -51,7 +51,7 @@ class HelpView(QTextBrowser):
 
     @property
     def page(self) -> Page | None:
-        """The page on show."""
+        """The current page."""
         return self._page
 
     def show_page(self, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The manual in a window of its own: pages, search, and the page on show."""
+"""The manual in a window of its own: pages, search, and the current page."""
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Slot
 from PySide6.QtGui import QKeySequence, QPalette, QShortcut
@@ -38,7 +38,7 @@ class HelpViewer(QWidget):
         self.resize(_SIZE)
         self._pages = {page.name: page for page in load_pages(manual_folder())}
         self._history: list[tuple[str, int]] = []
-        """Pages seen before the one on show, each with the place in it."""
+        """Pages seen before the current one, each with the place in it."""
         self.view = HelpView()
         self._make_widgets()
         self._lay_out()
@@ -123,7 +123,7 @@ class HelpViewer(QWidget):
     def open_page(self, name: str, anchor: str = "") -> None:
         """Show a page of the manual, from a heading on if one is named.
 
-        An empty name stands for the page on show; one that the manual lacks for its index.
+        An empty name stands for the current page; one that the manual lacks for its index.
         """
         name = name or self._shown
         self._remember()
@@ -166,7 +166,7 @@ class HelpViewer(QWidget):
 
     @Slot(str)
     def _search(self, text: str) -> None:
-        """List the pages that contain every word, and show the first unless one is on show."""
+        """List the pages that contain every word, and show the first unless one is shown."""
         words = text.lower().split()
         found = [name for name, page in self._pages.items() if page.contains(words)]
         for row, name in enumerate(self._pages):

@@ -1,4 +1,4 @@
-"""Instruments: the numbers of the episode on show, synchronous with its pictures.
+"""Instruments: the numbers of the current episode, synchronous with its pictures.
 
 Start with ``panel.py``; ``episode.py`` holds the numbers.
 """

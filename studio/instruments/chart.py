@@ -90,7 +90,7 @@ class Chart(QWidget):
 
     @property
     def content(self) -> Content | None:
-        """What is on show."""
+        """What is shown."""
         return self._content
 
     def set_theme(self, theme: Theme) -> None:

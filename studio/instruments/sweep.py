@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSpinBox
 
 from studio.formatting import format_number
 from studio.instruments.chart import Content, Lane, Line
-from studio.instruments.curves import NO_CRITIC
+from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import Sweep, Swept
 from studio.widgets.controls import describe
@@ -17,7 +17,7 @@ _INTERVAL_MS = 200
 
 
 class SweepInstrument(ChartInstrument):
-    """Asks for a sweep at the step on show, a few times a second, and shows the answer."""
+    """Asks for a sweep at the current step, a few times a second, and shows the answer."""
 
     name = "sweep"
     first_on = False

@@ -15,7 +15,7 @@ LiveValue = bool | int | float | str
 _TICKS = 1000
 
 
-class Control(Protocol):
+class SettingControl(Protocol):
     """Shows a value and lets the user change it."""
 
     edited: SignalInstance
@@ -32,20 +32,20 @@ class Control(Protocol):
         """The widget below, if there is one."""
 
     def value(self) -> LiveValue:
-        """Return the value on show."""
+        """Return the current value."""
 
     def entered(self) -> LiveValue:
-        """Return the value on show.
+        """Return the current value.
 
         Raises:
-            RequestError: the text on show is no allowed value.
+            RequestError: the displayed text is no allowed value.
         """
 
     def set_value(self, value: LiveValue) -> None:
         """Show a value without a signal."""
 
 
-def make_control(name: str, spec: Spec, default: LiveValue) -> Control:
+def make_control(name: str, spec: Spec, default: LiveValue) -> SettingControl:
     """Return the control that suits a setting; its type is that of the default."""
     if isinstance(default, bool | str):
         return FieldControl(name, spec, default)
@@ -78,16 +78,16 @@ class NumberControl(QObject):
         self.editor.valueChanged.connect(self._on_number)
 
     def entered(self) -> LiveValue:
-        """Return the value on show.
+        """Return the current value.
 
         Raises:
-            RequestError: the text on show is no allowed value.
+            RequestError: the displayed text is no allowed value.
         """
         self.editor.entered()
         return self.value()
 
     def value(self) -> LiveValue:
-        """Return the value in use, also where wrong text is on show."""
+        """Return the value in use, also where wrong text is shown."""
         return int(self.editor.value()) if self._whole else self.editor.value()
 
     def set_value(self, value: LiveValue) -> None:
@@ -128,11 +128,11 @@ class FieldControl(QObject):
         self._field.changed.connect(self._on_changed)
 
     def entered(self) -> LiveValue:
-        """Return the value on show."""
+        """Return the current value."""
         return self.value()
 
     def value(self) -> LiveValue:
-        """Return the value on show."""
+        """Return the current value."""
         value: LiveValue = self._field.read()
         return value
 

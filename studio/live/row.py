@@ -73,14 +73,14 @@ class LiveRow(QWidget):
         return self._spec.symbol or self._spec.label
 
     def value(self) -> LiveValue:
-        """Return the value in use, also where wrong text is on show."""
+        """Return the value in use, also where wrong text is shown."""
         return self._control.value()
 
     def entered(self) -> LiveValue:
-        """Return the value on show.
+        """Return the current value.
 
         Raises:
-            RequestError: the text on show is no allowed value.
+            RequestError: the displayed text is no allowed value.
         """
         return self._control.entered()
 

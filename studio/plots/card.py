@@ -18,14 +18,14 @@ from studio.plots.catalogue import PlotSpec
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
 from studio.plots.keys import PlotKeys
-from studio.plots.layers.layer import Layer, View
+from studio.plots.layers.layer import Layer, LayerView
 from studio.plots.legend import Legend
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.theme.theme import Theme
-from studio.widgets.figure_export import Caption, choose_file, large_enough, write_picture
+from studio.widgets.figure_export import FigureHeading, choose_file, large_enough, write_picture
 from td3core.arrays import Doubles
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
@@ -215,7 +215,7 @@ class PlotCard(QWidget):
         """Draw what is in view of each layer; with ``follow``, fit the y axis to it."""
         low, high = map(self.step_map.step_at, self.plot.getViewBox().viewRange()[0])
         points = 2 * max(self.plot.width(), 200)
-        view = View(low=low, high=high, points=points, along=self.step_map)
+        view = LayerView(low=low, high=high, points=points, along=self.step_map)
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
         if follow:
             self._fit_heights()
@@ -367,7 +367,7 @@ class PlotCard(QWidget):
         try:
             with large_enough(self.plot):
                 self.plot.lay_out_now()
-                caption = Caption(title=title, legend=legend, theme=self._theme)
+                caption = FigureHeading(title=title, legend=legend, theme=self._theme)
                 write_picture(self.plot, path, caption)
         finally:
             self._name_axes(shown=not self._small)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from studio.plots.curve import SMOOTHED, Curve, episodes_of, evaluations_of
 from studio.plots.layers.change_markers import ChangeMarkerLayer
-from studio.plots.layers.curves import CurveLayer
+from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Layer
 from studio.plots.layers.notes import NoteLayer
 from studio.plots.layers.parent_curves import ParentCurveLayer

@@ -18,7 +18,7 @@ _GAP = 4
 """Pixels between them."""
 
 
-class Caption(QWidget):
+class PictureCaption(QWidget):
     """Agent, step, return and episode, and why the episode ended."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -44,7 +44,7 @@ class CheckpointPanel(QWidget):
         self._current: Path | None = None
         self._quiet = self._busy = self._outdated = False
         self._shown: ShownAgent | None = None
-        """The agent on show, which may have no row yet."""
+        """The current agent, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
         """The agent whose menu was asked for, and where."""
         self._current_reader = BackgroundReader("list-agents", self)
@@ -89,7 +89,7 @@ class CheckpointPanel(QWidget):
         self.branch_action = QAction("Branch from here…", self)
         self.branch_action.setObjectName("branch_action")
         self.branch_action.triggered.connect(self._branch)
-        self.compare_action = QAction("Compare with the agent on show…", self)
+        self.compare_action = QAction("Compare with the current agent…", self)
         self.compare_action.setObjectName("compare_with_action")
         self.compare_action.triggered.connect(self._compare)
         self.menu = QMenu(self)
@@ -157,11 +157,11 @@ class CheckpointPanel(QWidget):
 
     @property
     def current_run(self) -> Path | None:
-        """The run on show."""
+        """The current run."""
         return self._current
 
     def set_current_run(self, path: Path | None, agents: SavedAgents | None = None) -> None:
-        """Show the checkpoints of the run on show; ``agents`` are those known to be on disk."""
+        """Show the checkpoints of the current run; ``agents`` are those known to be on disk."""
         path = path.absolute() if path else None
         if path != self._current or agents is not None:
             self._current = path
@@ -241,7 +241,7 @@ class CheckpointPanel(QWidget):
         return _path_of(rows[0]) if rows else None
 
     def show_agent(self, shown: ShownAgent) -> None:
-        """Mark the row of the agent on show without announcing it as chosen, if it has one."""
+        """Mark the row of the current agent without announcing it as chosen, if it has one."""
         self._shown, self._quiet = shown, True
         self.model.show_gone(shown if shown.gone else None)
         index = self.model.find_shown(shown)
@@ -275,7 +275,7 @@ class CheckpointPanel(QWidget):
     @contextmanager
     def _choice_kept(self) -> Iterator[None]:
         """Keep the selection while rows come and go."""
-        # The agent on show may get its row only now.
+        # The current agent may get its row only now.
         chosen = self.chosen()
         # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
         self._quiet = True

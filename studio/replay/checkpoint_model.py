@@ -82,7 +82,7 @@ class CheckpointModel(QAbstractListModel):
         return QModelIndex()
 
     def find_shown(self, shown: ShownAgent) -> QModelIndex:
-        """Return the row of the agent on show, or an invalid index."""
+        """Return the row of the current agent, or an invalid index."""
         if not shown.gone:
             return self.find(shown.path)
         start = self._start(Section.CURRENT)
@@ -189,7 +189,7 @@ class CheckpointModel(QAbstractListModel):
         self._merge(Section.CURRENT, renewed)
 
     def show_gone(self, shown: ShownAgent | None) -> None:
-        """Give the agent on show a row of its own if its file holds it no more; None: no longer."""
+        """Give the current agent a row of its own if its file holds it no more; None: no longer."""
         gone = gone_row(shown) if shown is not None else None
         if gone != self._gone:
             self._gone = gone
@@ -197,7 +197,7 @@ class CheckpointModel(QAbstractListModel):
             self._merge(Section.CURRENT, [row for row in rows if not row.gone])
 
     def _with_gone(self, rows: list[Row]) -> list[Row]:
-        """Add the agent that is on show but no longer saved, unless another file holds it."""
+        """Add the agent that is shown but no longer saved, unless another file holds it."""
         gone, rows = self._gone, [row for row in rows if not row.gone]
         if gone is None or not rows or any(row.env_steps == gone.env_steps for row in rows):
             return rows

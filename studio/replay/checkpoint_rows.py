@@ -15,7 +15,7 @@ from td3core.checkpoint import Header
 
 _HEADING, _STEP, _NAMED = -1, 0, 1
 _NAMES = ("best", "last")
-_GONE = "On show, but no longer saved: its file holds another agent now, or was deleted"
+_GONE = "Shown, but no longer saved: its file holds another agent now, or was deleted"
 
 LookUp = Callable[[Path], Header | str | None]
 """Returns a file's header, why it cannot be read, or None while it is being read."""
@@ -35,7 +35,7 @@ class Row:
     means: Mapping[int, float] = field(default_factory=dict)
     """Mean returns of the run's evaluations by step, for an agent whose step its header tells."""
     gone: bool = False
-    """Of an agent on show whose file holds another one by now, or none; it has no path."""
+    """Of a displayed agent whose file holds another one by now, or none; it has no path."""
 
     @property
     def key(self) -> tuple[tuple[int, int, str], Path | None]:
@@ -65,7 +65,7 @@ def bundled_row(path: Path) -> Row:
 
 
 def gone_row(shown: ShownAgent) -> Row:
-    """Make the row of an agent on show whose file holds it no more, next to that file's."""
+    """Make the row of a displayed agent whose file holds it no more, next to that file's."""
     row = row_of(shown.path, {})
     text = _spaced(shown.role, short_steps(shown.env_steps), format_return(shown.mean_return))
     return Row(

@@ -61,7 +61,7 @@ class FrameView(QWidget):
 
     @property
     def image(self) -> QImage | None:
-        """The picture on show, unscaled."""
+        """The displayed picture, unscaled."""
         return self._image
 
     def use_all_height(self, fills: bool) -> None:

@@ -1,4 +1,4 @@
-"""Tracks the newest agent of a run, and notices when the file of the agent on show changes."""
+"""Tracks the newest agent of a run, and notices when the file of the current agent changes."""
 
 from collections.abc import Callable
 from enum import Enum, auto
@@ -13,25 +13,25 @@ from studio.session.agents import SavedAgents
 from td3core.runs.directory import run_of
 
 NEWEST = "newest"
-"""The role of the agent that the run on show saved last."""
+"""The role of the agent that the current run saved last."""
 _UNKNOWN = -1
 
 
-class Load(Protocol):
+class LoadAgent(Protocol):
     """Loads an agent, now or at the end of the episode."""
 
     def __call__(self, path: Path, *, at_episode_end: bool = False) -> None:
-        """Load the agent at this path."""
+        """LoadAgent the agent at this path."""
 
 
 class ShownAgent(NamedTuple):
-    """The agent on show: what list, timeline and caption all show."""
+    """The current agent: what list, timeline and caption all show."""
 
     path: Path
     env_steps: int
     mean_return: float | None
     role: str
-    """What it is to the run on show: ``newest``, ``best``, ``earlier best``, ``deleted``, from
+    """What it is to the current run: ``newest``, ``best``, ``earlier best``, ``deleted``, from
     which other run, or nothing."""
     gone: bool
     """Whether its file has been overwritten or deleted since it was loaded."""
@@ -45,7 +45,7 @@ class _Newest(NamedTuple):
 
 
 class Tracking(Enum):
-    """When the newest agent of the run on show is loaded."""
+    """When the newest agent of the current run is loaded."""
 
     OFF = auto()
     """When the user chooses it."""
@@ -56,7 +56,7 @@ class Tracking(Enum):
 
 
 class ShownFile(Enum):
-    """What has become of the file of the agent on show since it was loaded."""
+    """What has become of the file of the current agent since it was loaded."""
 
     INTACT = auto()
     DELETED = auto()
@@ -65,7 +65,7 @@ class ShownFile(Enum):
 
 
 class NewestAgentTracker(QObject):
-    """Decides when the newest agent of the run on show is loaded.
+    """Decides when the newest agent of the current run is loaded.
 
     While an agent plays, its episode is finished first. A paused picture stays; Play then starts
     with the newest agent.
@@ -74,7 +74,7 @@ class NewestAgentTracker(QObject):
     changed = Signal()
     """:attr:`shown` may be another one."""
 
-    def __init__(self, player: Player, load: Load, visible: Callable[[], bool]) -> None:
+    def __init__(self, player: Player, load: LoadAgent, visible: Callable[[], bool]) -> None:
         """Follow with ``player``; nothing is loaded unless ``visible`` returns True."""
         super().__init__(player)
         self._player, self._load, self._visible = player, load, visible
@@ -86,12 +86,12 @@ class NewestAgentTracker(QObject):
 
     @property
     def newest(self) -> Path | None:
-        """The agent that the run on show saved last."""
+        """The agent that the current run saved last."""
         return self._newest.path if self._newest else None
 
     @property
     def shown(self) -> ShownAgent | None:
-        """The agent on show."""
+        """The current agent."""
         agent = self._player.agent
         if agent is None:
             return None
@@ -114,7 +114,7 @@ class NewestAgentTracker(QObject):
     # The run ------------------------------------------------------------------------------------
 
     def set_run(self, run: Path | None, agents: SavedAgents | None = None) -> None:
-        """Take the run on show, and what it has on disk if that is known."""
+        """Take the current run, and what it has on disk if that is known."""
         if run != self._run:
             self._run, self._newest = run, None
             # What is missing from here on was saved by another run.
@@ -150,7 +150,7 @@ class NewestAgentTracker(QObject):
         self.changed.emit()
 
     def _note_replaced(self, agent: Loaded) -> None:
-        """The file on show holds another agent now: load it when the episode is over."""
+        """The current agent's file holds another agent now: load it when the episode is over."""
         self._file = ShownFile.REPLACED
         if self._player.playing and self._tracking is Tracking.OFF and self._visible():
             self._load(agent.path, at_episode_end=True)

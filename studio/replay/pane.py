@@ -7,15 +7,15 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
-from studio.replay.caption import Caption
+from studio.replay.caption import PictureCaption
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.code_question import CodeQuestion
-from studio.replay.compare.comparison import Comparison
+from studio.replay.compare.comparison import AgentComparison
 from studio.replay.frame_view import FrameView
 from studio.replay.newest_agent_tracker import NEWEST, NewestAgentTracker
-from studio.replay.options import ReplayOptions
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Frame, Loaded
+from studio.replay.replay_options import ReplayOptions
 from studio.replay.timeline.source import TimelineSource
 from studio.replay.timeline.strip import Timeline
 from studio.replay.transport.camera_menu import CameraMenu
@@ -64,7 +64,7 @@ class ReplayPane(QWidget):
 
     @property
     def names(self) -> list[str]:
-        """What the agents on show are called."""
+        """What the current agents are called."""
         return self.comparison.names or [self.caption.title.text()]
 
     @property
@@ -75,7 +75,7 @@ class ReplayPane(QWidget):
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run in progress, if there is one, and follow it.
 
-        One that resumes has saved agents before: its newest comes on show.
+        One that resumes has saved agents before: its newest is shown.
         """
         self.checkpoints.set_current_run(path)
         self._tracker.set_run(path)
@@ -86,7 +86,7 @@ class ReplayPane(QWidget):
     def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
         """List the checkpoints of an opened run; load its best agent, its newest if it trains.
 
-        A newest agent that is on show stays there while it is followed: its run may be resumed.
+        A newest agent that is shown stays there while it is followed: its run may be resumed.
         """
         self.checkpoints.set_current_run(agents.run, agents)
         self._tracker.set_run(agents.run, agents)
@@ -150,7 +150,7 @@ class ReplayPane(QWidget):
         self.view = FrameView(_INVITATION)
         describe(self.view, "replay_view", "Replay", "")
         self.setFocusProxy(self.view)
-        self.caption = Caption()
+        self.caption = PictureCaption()
         self.controls = PlaybackControls(self._player.speed)
         self.timeline = Timeline()
         self.message = make_label("replay_message")
@@ -161,7 +161,7 @@ class ReplayPane(QWidget):
         describe(self.renderer_button, "replay_renderer_button", "Restart renderer", tip)
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
-        self.comparison = Comparison(
+        self.comparison = AgentComparison(
             self._player, self.checkpoints, self.timeline, self._give_consent, self
         )
         self.controls.add_option(self.comparison.action)
@@ -252,7 +252,7 @@ class ReplayPane(QWidget):
         self._player.allow(self._consent.given)
 
     def _may_follow(self) -> bool:
-        """Agents of a run may come on show by themselves."""
+        """Agents of a run may be shown by themselves."""
         return self.isVisible() and not self.comparison.active
 
     @Slot(Path)
@@ -266,7 +266,7 @@ class ReplayPane(QWidget):
         self._load_and_play(path)
 
     def _stop_following_for(self, path: Path) -> None:
-        """Keep what the user chooses on show: the next agent of the run would take its place."""
+        """Keep showing what the user chooses: the next agent of the run would take its place."""
         if self.checkpoints.current_run is not None and path != self._tracker.newest:
             self.controls.follow_check.setChecked(False)
 
@@ -276,7 +276,7 @@ class ReplayPane(QWidget):
     def _load_and_play(self, path: Path) -> None:
         waiting = self._player.state in (PlayerState.LOADING, PlayerState.PAUSED)
         shown = self._tracker.shown
-        # The path may hold another agent than the one on show.
+        # The path may hold another agent than the current one.
         if path != self._player.path or not waiting or (shown is not None and shown.gone):
             self.load(path)
         self._player.play()
@@ -336,7 +336,7 @@ class ReplayPane(QWidget):
 
     @Slot()
     def _show_agent(self) -> None:
-        """Name the agent on show, and what it is to its run; mark it in list and timeline."""
+        """Name the current agent, and what it is to its run; mark it in list and timeline."""
         agent, shown = self._player.agent, self._tracker.shown
         if agent is None or shown is None:
             return

@@ -74,7 +74,7 @@ class Player(QObject):
         """Steps at which agents of the comparison are pushed, once the user has pushed them."""
         self._agent: protocol.Loaded | None = None
         self.frame: protocol.Frame | None = None
-        """The frame on show, if it is one of this agent."""
+        """The displayed frame, if it is one of this agent."""
         self._consent = NO_CONSENT
         self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
@@ -102,7 +102,7 @@ class Player(QObject):
 
     @property
     def agent(self) -> protocol.Loaded | None:
-        """The agent whose pictures are on show."""
+        """The agent whose pictures are shown."""
         return self._agent
 
     @property
@@ -234,7 +234,7 @@ class Player(QObject):
         self._send(protocol.MoveCamera(action, x, y))
 
     def capture(self) -> None:
-        """Ask for the picture on show in the environment's own size."""
+        """Ask for the displayed picture in the environment's own size."""
         self._send(protocol.Capture())
 
     def reduce_rate(self, reduced: bool) -> None:

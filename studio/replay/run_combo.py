@@ -20,7 +20,7 @@ Runs = list[tuple[Path, str]]
 
 
 class RunCombo(QComboBox):
-    """Offers the runs of a folder, but for the one on show. Reads the folder in the background."""
+    """Offers the runs of a folder, but for the current one. Reads the folder in the background."""
 
     run_chosen = Signal(object, str)
     """Path and title of the run that is chosen now; None and an empty title without any."""
@@ -43,7 +43,7 @@ class RunCombo(QComboBox):
         self._reader.read(partial(_holds_anything, self._runs_dir), self._offer_to_choose)
 
     def set_current_run(self, path: Path | None) -> None:
-        """Leave out the run on show, and offer the one that was on show before."""
+        """Leave out the current run, and offer the one that was shown before."""
         self._current = path
         self.refresh()
 

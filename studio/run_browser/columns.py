@@ -28,7 +28,7 @@ ICONS = {
 }
 
 
-class Column(IntEnum):
+class RunColumn(IntEnum):
     """Columns of the table, the most wanted first."""
 
     RUN = 0
@@ -45,53 +45,59 @@ class Column(IntEnum):
 
 
 HEADINGS = {
-    Column.RUN: ("Run", "Its name, or what distinguishes it; below it its environment"),
-    Column.STATE: ("State", "How it ended, or whether it is running"),
-    Column.CURVE: ("Returns", "Mean return of each evaluation, from its lowest to its highest"),
-    Column.LAST: ("Last", "Mean return of the last evaluation"),
-    Column.BEST: ("Best", "Mean return of the best evaluation"),
-    Column.STEPS: ("Steps", "Environment steps reached, of those asked for"),
-    Column.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
-    Column.DURATION: ("Duration", "How long it has been going, pauses included"),
-    Column.SEED: ("Seed", "Seed of everything random"),
-    Column.PRESET: ("Preset", "Where its settings came from"),
-    Column.PARENT: ("Branched from", "The parent run, and the step of the branch"),
+    RunColumn.RUN: ("Run", "Its name, or what distinguishes it; below it its environment"),
+    RunColumn.STATE: ("State", "How it ended, or whether it is running"),
+    RunColumn.CURVE: ("Returns", "Mean return of each evaluation, from its lowest to its highest"),
+    RunColumn.LAST: ("Last", "Mean return of the last evaluation"),
+    RunColumn.BEST: ("Best", "Mean return of the best evaluation"),
+    RunColumn.STEPS: ("Steps", "Environment steps reached, of those asked for"),
+    RunColumn.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
+    RunColumn.DURATION: ("Duration", "How long it has been going, pauses included"),
+    RunColumn.SEED: ("Seed", "Seed of everything random"),
+    RunColumn.PRESET: ("Preset", "Where its settings came from"),
+    RunColumn.PARENT: ("Branched from", "The parent run, and the step of the branch"),
 }
-LARGEST_FIRST = {Column.LAST, Column.BEST, Column.STEPS, Column.STARTED, Column.DURATION}
+LARGEST_FIRST = {
+    RunColumn.LAST,
+    RunColumn.BEST,
+    RunColumn.STEPS,
+    RunColumn.STARTED,
+    RunColumn.DURATION,
+}
 """The first click on the heading puts the best, the longest or the latest on top."""
-_NUMBERS = {Column.LAST, Column.BEST, Column.STEPS, Column.DURATION, Column.SEED}
+_NUMBERS = {RunColumn.LAST, RunColumn.BEST, RunColumn.STEPS, RunColumn.DURATION, RunColumn.SEED}
 
 
-_TEXTS: dict[Column, Callable[[RunSummary], str]] = {
-    Column.RUN: lambda run: run.title,
-    Column.CURVE: lambda _: "",
-    Column.LAST: lambda run: format_return(run.last_eval_return),
-    Column.BEST: lambda run: format_return(run.best_eval_return),
-    Column.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
-    Column.DURATION: lambda run: format_duration(run.wall_s) if run.wall_s else "",
-    Column.STARTED: lambda run: started(run.created),
-    Column.SEED: lambda run: str(run.seed),
-    Column.PRESET: lambda run: run.preset,
+_TEXTS: dict[RunColumn, Callable[[RunSummary], str]] = {
+    RunColumn.RUN: lambda run: run.title,
+    RunColumn.CURVE: lambda _: "",
+    RunColumn.LAST: lambda run: format_return(run.last_eval_return),
+    RunColumn.BEST: lambda run: format_return(run.best_eval_return),
+    RunColumn.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
+    RunColumn.DURATION: lambda run: format_duration(run.wall_s) if run.wall_s else "",
+    RunColumn.STARTED: lambda run: started(run.created),
+    RunColumn.SEED: lambda run: str(run.seed),
+    RunColumn.PRESET: lambda run: run.preset,
 }
-_ORDERS: dict[Column, Callable[[RunSummary], Any]] = {
-    Column.RUN: lambda run: (run.name or run.env).casefold(),
-    Column.LAST: lambda run: _or_least(run.last_eval_return),
-    Column.BEST: lambda run: _or_least(run.best_eval_return),
-    Column.STEPS: lambda run: float(run.env_steps),
-    Column.DURATION: lambda run: run.wall_s,
-    Column.SEED: lambda run: float(run.seed),
+_ORDERS: dict[RunColumn, Callable[[RunSummary], Any]] = {
+    RunColumn.RUN: lambda run: (run.name or run.env).casefold(),
+    RunColumn.LAST: lambda run: _or_least(run.last_eval_return),
+    RunColumn.BEST: lambda run: _or_least(run.best_eval_return),
+    RunColumn.STEPS: lambda run: float(run.env_steps),
+    RunColumn.DURATION: lambda run: run.wall_s,
+    RunColumn.SEED: lambda run: float(run.seed),
     # Folders made within one second are named in their order.
-    Column.STARTED: lambda run: f"{run.created} {run.run.name}",
+    RunColumn.STARTED: lambda run: f"{run.created} {run.run.name}",
 }
 
 
-def text_of(row: RunRow, column: Column, state: str, parent: str = "") -> str:
+def text_of(row: RunRow, column: RunColumn, state: str, parent: str = "") -> str:
     """Return the text of one cell; ``parent`` is what the run it was branched from is called."""
-    if column is Column.STATE:
+    if column is RunColumn.STATE:
         return state
     if row.summary is None:
-        return _shown(Path(row.path.name)) if column is Column.RUN else ""
-    if column is Column.PARENT:
+        return _shown(Path(row.path.name)) if column is RunColumn.RUN else ""
+    if column is RunColumn.PARENT:
         return branched_from(row, parent)
     return _TEXTS[column](row.summary)
 
@@ -112,20 +118,20 @@ def lines_of(row: RunRow) -> tuple[str, str]:
     return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
 
 
-def told_below(row: RunRow, hidden: Container[Column]) -> str:
-    """Return what tells runs of the same settings apart and stands in no column on show."""
+def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
+    """Return what tells runs of the same settings apart and stands in no displayed column."""
     found = row.summary
     if found is None:
         return ""
     last = format_return(found.last_eval_return)
     parts = {
-        Column.STARTED: started(found.created),
-        Column.LAST: f"last {last}" if last else "",
+        RunColumn.STARTED: started(found.created),
+        RunColumn.LAST: f"last {last}" if last else "",
     }
     return " · ".join(text for column, text in parts.items() if text and column in hidden)
 
 
-def sort_key(row: RunRow, column: Column, state: str) -> Any:
+def sort_key(row: RunRow, column: RunColumn, state: str) -> Any:
     """Return what a column sorts by: one kind of value for all of its cells."""
     if column in _ORDERS and row.summary is not None:
         return _ORDERS[column](row.summary)
@@ -189,7 +195,7 @@ def _local(created: str) -> datetime | None:
         return None
 
 
-def alignment(column: Column) -> Qt.AlignmentFlag:
+def alignment(column: RunColumn) -> Qt.AlignmentFlag:
     """Return where a column's texts stand: numbers to the right."""
     side = Qt.AlignmentFlag.AlignRight if column in _NUMBERS else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.columns import Column, told_below
+from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines, polyline
 from studio.run_browser.tree_model import LINES, ROW
 
@@ -47,13 +47,13 @@ class RunDelegate(QStyledItemDelegate):
             self._paint_lines(painter, option, index, (name, " · ".join(filter(None, shown))))
             return
         super().paint(painter, option, index)
-        if index.column() == Column.CURVE:
+        if index.column() == RunColumn.CURVE:
             self._paint_curve(painter, option, index)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
         """Leave the state to its icon where the column is narrow."""
         super().initStyleOption(option, index)
-        if index.column() == Column.STATE and option.rect.width() < ICON_ONLY + _AROUND:
+        if index.column() == RunColumn.STATE and option.rect.width() < ICON_ONLY + _AROUND:
             option.text = ""
 
     def _paint_curve(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -110,9 +110,9 @@ class RunDelegate(QStyledItemDelegate):
         return editor
 
 
-def hidden_columns(view: QWidget) -> list[Column]:
+def hidden_columns(view: QWidget) -> list[RunColumn]:
     """Return the columns that a narrow list has no room for."""
-    return [each for each in Column if isinstance(view, QTreeView) and view.isColumnHidden(each)]
+    return [each for each in RunColumn if isinstance(view, QTreeView) and view.isColumnHidden(each)]
 
 
 def _two_lines(area: QRect, height: int) -> list[tuple[QRect, Qt.AlignmentFlag]]:

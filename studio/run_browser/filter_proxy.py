@@ -5,7 +5,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QRegularExpression, QSortFilterProxyModel, Qt
 
-from studio.run_browser.columns import Column
+from studio.run_browser.columns import RunColumn
 from studio.run_browser.tree_model import SEARCH, RunTreeModel
 
 
@@ -31,7 +31,7 @@ class RunFilterProxy(QSortFilterProxyModel):
     ) -> Any:
         """Return the heading of a column; none above icons."""
         shown = role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal
-        if shown and self.state_as_icon and section == Column.STATE:
+        if shown and self.state_as_icon and section == RunColumn.STATE:
             return ""
         return super().headerData(section, orientation, role)
 

@@ -18,7 +18,7 @@ from studio.run_browser.columns import (
     HEADINGS,
     ICONS,
     LARGEST_FIRST,
-    Column,
+    RunColumn,
     about,
     alignment,
     detail_of,
@@ -60,7 +60,7 @@ class RunTreeModel(QAbstractItemModel):
         self._training: Path | None = None
         self._texts: dict[Path, str] = {}
         """What is searched of each run, as far as a search has needed it."""
-        self._sorting = (Column.STARTED, True)
+        self._sorting = (RunColumn.STARTED, True)
         self._root = _Node()
         self._nodes: dict[Path, _Node] = {}
         self._numbered: list[_Node] = [self._root]
@@ -102,7 +102,7 @@ class RunTreeModel(QAbstractItemModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort; by their start, branches stand below the run they came from."""
-        self._sorting = Column(column), order is Qt.SortOrder.DescendingOrder
+        self._sorting = RunColumn(column), order is Qt.SortOrder.DescendingOrder
         self._rebuild()
 
     def show_label(self, path: Path, label: RunLabel) -> None:
@@ -143,7 +143,7 @@ class RunTreeModel(QAbstractItemModel):
         self._nodes = {row.path: _Node(row, number=n) for n, row in enumerate(rows, start=1)}
         self._numbered = [self._root, *self._nodes.values()]
         for path, node in self._nodes.items():
-            above = self._above(path) if column is Column.STARTED else None
+            above = self._above(path) if column is RunColumn.STARTED else None
             node.parent = self._nodes[above] if above else self._root
             node.at = len(node.parent.children)
             node.parent.children.append(node)
@@ -165,14 +165,14 @@ class RunTreeModel(QAbstractItemModel):
 
     def _announce(self, path: Path | None) -> None:
         if path in self._nodes:
-            self.dataChanged.emit(self.find(path), self.find(path, Column.PARENT))
+            self.dataChanged.emit(self.find(path), self.find(path, RunColumn.PARENT))
 
     # Qt's questions -----------------------------------------------------------------------------
 
     def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
         """Return a cell."""
         below = self._node(parent).children
-        if not (0 <= row < len(below) and 0 <= column < len(Column)):
+        if not (0 <= row < len(below) and 0 <= column < len(RunColumn)):
             return QModelIndex()
         return self.createIndex(row, column, below[row].number)
 
@@ -189,13 +189,13 @@ class RunTreeModel(QAbstractItemModel):
 
     def columnCount(self, _parent: Index = _ROOT) -> int:  # noqa: N802
         """Count the columns."""
-        return len(Column)
+        return len(RunColumn)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let the name be edited."""
         flags = super().flags(index)
         row = self._node(index).row if index.isValid() else None
-        if row is not None and row.summary and index.column() == Column.RUN:
+        if row is not None and row.summary and index.column() == RunColumn.RUN:
             flags |= Qt.ItemFlag.ItemIsEditable
         return flags
 
@@ -205,9 +205,9 @@ class RunTreeModel(QAbstractItemModel):
         """Return the heading of a column."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
-        text, about = HEADINGS[Column(section)]
+        text, about = HEADINGS[RunColumn(section)]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return alignment(Column(section))
+            return alignment(RunColumn(section))
         if role == Qt.ItemDataRole.InitialSortOrderRole and section in LARGEST_FIRST:
             return Qt.SortOrder.DescendingOrder.value
         return {Qt.ItemDataRole.DisplayRole: text, Qt.ItemDataRole.ToolTipRole: about}.get(role)  # type: ignore[call-overload]
@@ -217,7 +217,7 @@ class RunTreeModel(QAbstractItemModel):
         row = self._node(index).row if index.isValid() else None
         if row is None:
             return None
-        column = Column(index.column())
+        column = RunColumn(index.column())
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return text_of(row, column, self._state(row), self._parent_title(row))
@@ -227,13 +227,13 @@ class RunTreeModel(QAbstractItemModel):
                 return about(row, self._parent_title(row))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return alignment(column)
-            case Qt.ItemDataRole.DecorationRole if column is Column.STATE:
+            case Qt.ItemDataRole.DecorationRole if column is RunColumn.STATE:
                 return self._icons[self._state(row)]
             case _ if role == ROW:
                 return row
             case _ if role == SEARCH:
                 return self._searched(row)
-            case _ if column is Column.RUN:
+            case _ if column is RunColumn.RUN:
                 return self._more(row, role)
         return None
 
@@ -259,7 +259,7 @@ class RunTreeModel(QAbstractItemModel):
 
     # Questions of the list ----------------------------------------------------------------------
 
-    def find(self, path: Path | None, column: Column = Column.RUN) -> QModelIndex:
+    def find(self, path: Path | None, column: RunColumn = RunColumn.RUN) -> QModelIndex:
         """Return a cell of a run, or an invalid index."""
         node = self._nodes.get(path) if path else None
         return self.createIndex(node.at, column, node.number) if node else QModelIndex()
@@ -284,7 +284,7 @@ class RunTreeModel(QAbstractItemModel):
     def interrupted(self) -> list[Path]:
         """Return the runs that neither ended nor are running, those started last first."""
         rows = [row for row in self.rows.values() if self._state(row) == RunStatus.INTERRUPTED]
-        rows.sort(key=lambda row: sort_key(row, Column.STARTED, ""), reverse=True)
+        rows.sort(key=lambda row: sort_key(row, RunColumn.STARTED, ""), reverse=True)
         return [row.path for row in rows]
 
     def _state(self, row: RunRow) -> str:
@@ -299,7 +299,7 @@ class RunTreeModel(QAbstractItemModel):
 
     def _search_text(self, row: RunRow) -> str:
         parent = self._parent_title(row)
-        cells = [text_of(row, column, self._state(row), parent) for column in Column]
+        cells = [text_of(row, column, self._state(row), parent) for column in RunColumn]
         note, env = (row.summary.note, row.summary.env) if row.summary else (row.problem, "")
         return " ".join([*cells, detail_of(row), env, row.path.name, note.replace("\n", " ")])
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.run_browser.columns import Column
+from studio.run_browser.columns import RunColumn
 from studio.run_browser.delegate import ICON_ONLY, RunDelegate
 from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.rows import RunRow
@@ -22,21 +22,21 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 
 _WIDTHS = {
-    Column.RUN: 240,
-    Column.STATE: 104,
-    Column.CURVE: 72,
-    Column.LAST: 68,
-    Column.BEST: 68,
-    Column.STEPS: 98,
-    Column.STARTED: 102,
-    Column.DURATION: 70,
-    Column.SEED: 44,
-    Column.PRESET: 130,
-    Column.PARENT: 230,
+    RunColumn.RUN: 240,
+    RunColumn.STATE: 104,
+    RunColumn.CURVE: 72,
+    RunColumn.LAST: 68,
+    RunColumn.BEST: 68,
+    RunColumn.STEPS: 98,
+    RunColumn.STARTED: 102,
+    RunColumn.DURATION: 70,
+    RunColumn.SEED: 44,
+    RunColumn.PRESET: 130,
+    RunColumn.PARENT: 230,
 }
 _DISPENSABLE = (
-    *(Column.PARENT, Column.PRESET, Column.SEED, Column.LAST),
-    *(Column.DURATION, Column.STEPS, Column.STARTED, Column.CURVE),
+    *(RunColumn.PARENT, RunColumn.PRESET, RunColumn.SEED, RunColumn.LAST),
+    *(RunColumn.DURATION, RunColumn.STEPS, RunColumn.STARTED, RunColumn.CURVE),
 )
 """Hidden, in this order, where space is short: the first column or its tooltip has them too."""
 
@@ -80,33 +80,33 @@ class RunTreeView(QTreeView):
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
         for column, width in _WIDTHS.items():
             self.setColumnWidth(column, width)
-        header.setSortIndicator(Column.STARTED, Qt.SortOrder.DescendingOrder)
+        header.setSortIndicator(RunColumn.STARTED, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
         # The names get what the others leave, and the others go before there is too little.
-        header.setSectionResizeMode(Column.RUN, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(RunColumn.RUN, QHeaderView.ResizeMode.Stretch)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Leave out what there is no room for."""
         super().resizeEvent(event)
-        fixed = (Column.RUN, Column.STATE)
+        fixed = (RunColumn.RUN, RunColumn.STATE)
         widths = {
             column: width if column in fixed else self.columnWidth(column) or width
             for column, width in _WIDTHS.items()
         }
         missing = sum(widths.values()) - self.viewport().width()
-        by_state = widths[Column.STATE] - ICON_ONLY
+        by_state = widths[RunColumn.STATE] - ICON_ONLY
         for column in _DISPENSABLE:
             # Its icon says as much as the word of a state.
-            if column is Column.STEPS and missing > 0:
+            if column is RunColumn.STEPS and missing > 0:
                 missing -= by_state
-                widths[Column.STATE] = ICON_ONLY
+                widths[RunColumn.STATE] = ICON_ONLY
             sorted_by = column == self.header().sortIndicatorSection()
-            hidden = missing > 0 and (column is Column.STARTED or not sorted_by)
+            hidden = missing > 0 and (column is RunColumn.STARTED or not sorted_by)
             self.setColumnHidden(column, hidden)
             if hidden:
                 missing -= widths[column]
-        self._proxy.state_as_icon = widths[Column.STATE] == ICON_ONLY
-        self.setColumnWidth(Column.STATE, widths[Column.STATE])
+        self._proxy.state_as_icon = widths[RunColumn.STATE] == ICON_ONLY
+        self.setColumnWidth(RunColumn.STATE, widths[RunColumn.STATE])
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""

@@ -1,4 +1,4 @@
-"""The run on show: its thread, its state, its data. No widgets.
+"""The current run: its thread, its state, its data. No widgets.
 
 Start with ``controller.py`` (thread and state), then ``model.py`` (everything that is shown) and
 ``record.py`` (what that consists of). ``history.py`` reads a run from its files.

@@ -48,7 +48,7 @@ class RunModel(QObject):
 
     @property
     def record(self) -> RunRecord:
-        """The run on show. Another record takes its place with every run that starts or opens."""
+        """The current run. Another record takes its place with every run that starts or opens."""
         return self._record
 
     @property
@@ -65,7 +65,7 @@ class RunModel(QObject):
 
     @Slot(object)
     def open(self, history: RunHistory) -> None:
-        """Show a run that was read from its files, in place of the one on show."""
+        """Show a run that was read from its files, in place of the current one."""
         self._training = False
         self._show(history.record)
         self._log("info", f"Opened {history.record.title}")
@@ -77,7 +77,7 @@ class RunModel(QObject):
         self._unlogged.clear()
 
     def rename(self, name: str) -> None:
-        """Take what the run on show is called now."""
+        """Take what the current run is called now."""
         self._record.name = name
 
     def expect_branch(self, parent_curves: RunCurves) -> None:
@@ -176,7 +176,7 @@ class RunModel(QObject):
         else:
             self._log("error", "Interrupted: the run's process is gone", event.env_steps)
         if self._training or not isinstance(event, events.Failed):
-            # A run that was refused before it started has no record yet: the one on show is fine.
+            # A run that was refused before it started has no record yet: the current one is fine.
             self._record.outcome = event
         self._training, self._parent_curves, self._preparing = False, None, ""
         self._early.clear()

@@ -33,7 +33,7 @@ _GROUPS = (
     ),
     ("Exploration", ("learning_starts", "buffer_size")),
     ("Reward", ("reward_scale", "reward_floor")),
-    ("Evaluation", ("eval_interval", "eval_episodes", "eval_beside")),
+    ("Evaluation", ("eval_interval", "eval_episodes", "background_evaluation")),
     ("Saving", ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
     (
         "Environment and machine",

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.theme.theme import Theme, load_theme
 from studio.widgets.figure_export import (
-    Caption,
+    FigureHeading,
     choose_file,
     large_enough,
     make_export_button,
@@ -123,6 +123,8 @@ class ReturnHistogram(QWidget):
             with large_enough(self.plot):
                 self.plot.getPlotItem().layout.activate()
                 title = f"{self._title} · {len(self._returns)} episodes"
-                write_picture(self.plot, path, Caption(title=title, legend=(), theme=self._theme))
+                write_picture(
+                    self.plot, path, FigureHeading(title=title, legend=(), theme=self._theme)
+                )
         finally:
             self.plot.setFixedHeight(_HEIGHT)

@@ -47,13 +47,13 @@ class _Entry:
 
 
 _ENTRIES = (
-    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is on show (MP4, GIF)"),
+    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is shown (MP4, GIF)"),
     _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
     _Entry(
         "picture",
         "Save picture as PNG…",
         "Ctrl+Shift+P",
-        "Alone, or as it is on show",
+        "Alone, or as it is shown",
     ),
     _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
     _Entry("export", "Export actor…", "Ctrl+Shift+X", "Write this agent in another format"),
@@ -61,7 +61,7 @@ _ENTRIES = (
 
 
 class ShareButton(QToolButton):
-    """Offers what can be done with the agent on show outside of the replay."""
+    """Offers what can be done with the current agent outside of the replay."""
 
     def __init__(self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments) -> None:
         """Share what ``pane`` shows; ``instruments`` returns their panel, if it was made."""
@@ -90,7 +90,7 @@ class ShareButton(QToolButton):
 
     @Slot()
     def show_what_is_possible(self) -> None:
-        """Enable what can be done with the agent on show; tooltips explain the rest."""
+        """Enable what can be done with the current agent; tooltips explain the rest."""
         agent = self.tasks.agent()
         for entry in _ENTRIES:
             why_not = "" if agent is not None else _NO_AGENT
@@ -127,18 +127,18 @@ class ShareTasks(QObject):
         self._player.captured.connect(self._on_captured)
 
     def agent(self) -> Path | None:
-        """Return the agent on show, if there is one."""
+        """Return the current agent, if there is one."""
         shown = self._player.state in (PlayerState.PAUSED, PlayerState.PLAYING)
         return self._player.path if shown else None
 
     @property
     def has_no_picture(self) -> bool:
-        """True if the agent on show plays without pictures."""
+        """True if the current agent plays without pictures."""
         return self._player.agent is not None and bool(self._player.agent.no_picture)
 
     @Slot()
     def film(self) -> None:
-        """Film the agent on show, or those that are compared."""
+        """Film the current agent, or those that are compared."""
         from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
 
         agent = self.agent()
@@ -155,7 +155,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def growth(self) -> None:
-        """Film all checkpoints of the run of the agent on show."""
+        """Film all checkpoints of the run of the current agent."""
         from studio.share.film_dialogs import GrowthFilmDialog
 
         agent = self.agent()
@@ -166,7 +166,7 @@ class ShareTasks(QObject):
 
     @Slot(Path)
     def film_run(self, run: Path) -> None:
-        """Film all checkpoints of a run that is not on show."""
+        """Film all checkpoints of a run that is not shown."""
         from studio.share.film_dialogs import GrowthFilmDialog
 
         def open_dialog(name: str, _: Consent) -> None:
@@ -180,7 +180,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def evaluate(self) -> None:
-        """Measure the agent on show."""
+        """Measure the current agent."""
         from studio.share.evaluate_dialog import EvaluateDialog
 
         agent = self.agent()
@@ -190,7 +190,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def export(self) -> None:
-        """Write the agent on show in another format."""
+        """Write the current agent in another format."""
         from studio.share.export_dialog import ExportDialog
 
         agent = self.agent()
@@ -199,7 +199,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def picture(self) -> None:
-        """Save the frame on show, alone or with what is shown around it."""
+        """Save the displayed frame, alone or with what is shown around it."""
         if self.agent() is not None:
             self._waits_for_picture = True
             self._player.capture()
@@ -252,7 +252,7 @@ class ShareTasks(QObject):
         self.ended.emit(dialog.objectName(), f"{dialog.windowTitle()} {outcome}", text)
 
     def _name_of_run(self) -> str:
-        """Return what the run of the agent on show is called; empty if it belongs to none."""
+        """Return what the run of the current agent is called; empty if it belongs to none."""
         agent = self._player.agent
         return with_env(agent.env_id, agent.run) if agent is not None and agent.run else ""
 

@@ -1,4 +1,4 @@
-"""The dialog that saves the picture on show, with or without what is shown around it."""
+"""The dialog that saves the displayed picture, with or without what is shown around it."""
 
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ class PictureDialog(QDialog):
         """Offer to save a picture.
 
         Args:
-            screenshot: What is on show.
+            screenshot: What is shown.
             name: Suggested name of the file.
             parent: The window.
         """
@@ -49,7 +49,7 @@ class PictureDialog(QDialog):
         self.captions.setChecked(True)
         self.instruments = QCheckBox("With instruments")
         closed = screenshot.instruments is None
-        tip = "Open the instruments first" if closed else "As they are on show"
+        tip = "Open the instruments first" if closed else "As they are shown"
         describe(self.instruments, "picture_instruments_check", "With instruments", tip)
         self.instruments.setChecked(not closed)
         self.instruments.setEnabled(not closed)

@@ -1,4 +1,4 @@
-"""The picture on show as a PNG: as the environment drew it, or with what is shown around it."""
+"""The displayed picture as a PNG: as the environment drew it, or with what is shown around it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LEAST_FONT = 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screenshot:
-    """What is on show."""
+    """What is shown."""
 
     image: QImage
     """The pictures of all agents next to each other, in the environment's own size."""

@@ -26,7 +26,7 @@ _MOST = 32
 
 
 class StartPage(QFrame):
-    """Shows ways to begin and the latest runs; hidden for good once a run is on show."""
+    """Shows ways to begin and the latest runs; hidden for good once a run is shown."""
 
     watch_requested = Signal()
     train_requested = Signal()
@@ -91,7 +91,7 @@ class StartPage(QFrame):
 
     @Slot()
     def dismiss(self) -> None:
-        """Hide for good: there is a run on show."""
+        """Hide for good: there is a current run."""
         self._dismissed = True
         self.hide()
 

@@ -51,7 +51,7 @@ class LegendEntry(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caption:
+class FigureHeading:
     """What a picture says above the plot."""
 
     title: str
@@ -71,7 +71,7 @@ def large_enough(view: QWidget) -> Iterator[None]:
         view.resize(size)
 
 
-def write_picture(plot: QGraphicsView, path: Path, caption: Caption) -> None:
+def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> None:
     """Write a plot, as on screen and with a caption, as .png or .svg.
 
     Raises:
@@ -99,7 +99,7 @@ def write_picture(plot: QGraphicsView, path: Path, caption: Caption) -> None:
         raise OSError(0, "the picture could not be written")
 
 
-def _draw_caption(painter: QPainter, caption: Caption, width: int) -> None:
+def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None:
     """Draw the title, and the legend in the colours of the curves below it."""
     theme, room = caption.theme, width - 2 * _MARGIN
     font = QFont(painter.font())

@@ -101,7 +101,7 @@ class Banner(QFrame):
 
     @property
     def text(self) -> str:
-        """The message on show."""
+        """The displayed message."""
         return self._message
 
     def show_message(
@@ -198,7 +198,7 @@ class Log(QPlainTextEdit):
         self._entries: deque[tuple[datetime, str, str]] = deque(maxlen=self._LINES)
 
     def set_theme(self, theme: Theme) -> None:
-        """Use the colours of a theme, also for the lines on show."""
+        """Use the colours of a theme, also for the displayed lines."""
         if theme == self._theme:
             return
         self._theme = theme

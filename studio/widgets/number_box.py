@@ -97,10 +97,10 @@ class NumberBox(QDoubleSpinBox):
         set_text_margins(self)
 
     def entered(self) -> float:
-        """Return the number on show.
+        """Return the displayed number.
 
         Raises:
-            RequestError: the text on show is no allowed value.
+            RequestError: the displayed text is no allowed value.
         """
         # It may still be being typed: a click on a tool button takes no focus away.
         self.interpretText()
@@ -125,7 +125,7 @@ class NumberBox(QDoubleSpinBox):
     def valueFromText(self, text: str) -> float:  # noqa: N802
         """Parse what was entered, or mark it and keep the value.
 
-        What is on show has fewer digits than the value, which stays as it is until it is edited.
+        What is shown has fewer digits than the value, which stays as it is until it is edited.
         """
         entered, present = self._entry.interpret(text), self.value()
         unedited = not self._entry.reason and text == self.textFromValue(present)
@@ -151,7 +151,7 @@ class NumberBox(QDoubleSpinBox):
         self.setValue(from_slider(self._spec, at, 100))
 
     def _show_value(self, _: float) -> None:
-        # Setting the value it has already would leave wrong text on show.
+        # Setting the value it has already would leave wrong text there.
         self.lineEdit().setText(self.textFromValue(self.value()))
 
 
@@ -169,10 +169,10 @@ class WholeNumberBox(QSpinBox):
         self.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
 
     def entered(self) -> int:
-        """Return the number on show.
+        """Return the displayed number.
 
         Raises:
-            RequestError: the text on show is no allowed value.
+            RequestError: the displayed text is no allowed value.
         """
         # It may still be being typed: a click on a tool button takes no focus away.
         self.interpretText()
@@ -202,7 +202,7 @@ class WholeNumberBox(QSpinBox):
             self.lineEdit().setText(special if at_zero else self.textFromValue(self.value()))
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step from the value, also where wrong text is on show."""
+        """Step from the value, also where wrong text is shown."""
         self._entry.forget()
         super().stepBy(steps)
 

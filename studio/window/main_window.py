@@ -13,15 +13,15 @@ from studio.experiments.many_runs import ManyRuns
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
-from studio.live.panel import LivePanel
-from studio.plots.compare.view import CompareView
+from studio.live.live_panel import LivePanel
+from studio.plots.compare.view import RunComparisonView
 from studio.plots.run.grid import PlotGrid
 from studio.replay.pane import ReplayPane
-from studio.run_browser.panel import RunBrowser
+from studio.run_browser.browser import RunBrowser
 from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
-from studio.setup.panel import SetupPanel
+from studio.setup.setup_panel import SetupPanel
 from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.theme import Theme, apply_theme, load_theme
@@ -86,7 +86,7 @@ class MainWindow(QMainWindow):
         self.verify = VerifyDialog(self)
         self._make_panels(panels)
         self.plots = PlotGrid(self.model, theme)
-        self.comparison = CompareView(theme)
+        self.comparison = RunComparisonView(theme)
         self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
@@ -265,7 +265,7 @@ class MainWindow(QMainWindow):
             self.controller.follow(history.reader)
 
     def _edited(self, run: Path) -> Tunables | None:
-        """Return the live settings on show, if they were changed since this run has ended."""
+        """Return the displayed live settings, if they were changed since this run has ended."""
         record = self.model.record
         if run != record.run or record.progress is None or record.config is None:
             return None

@@ -16,12 +16,12 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.run_queue import RunQueue
 from studio.launch.launcher import RunLauncher
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from studio.replay.pane import ReplayPane
-from studio.run_browser.panel import RunBrowser
+from studio.run_browser.browser import RunBrowser
 from studio.session.controller import RunController
 from studio.session.model import RunModel
-from studio.setup.panel import SetupPanel
+from studio.setup.setup_panel import SetupPanel
 from studio.theme.theme import Theme
 from studio.widgets.messages import Log
 from studio.widgets.panel import Closable, Refusing, RunAware, Themed
@@ -79,7 +79,7 @@ class PanelSpec:
 
 
 def _make_many(context: PanelContext) -> QWidget:
-    from studio.experiments.panel import ManyRunsPanel
+    from studio.experiments.groups_panel import ManyRunsPanel
 
     return ManyRunsPanel(context.session, context.queue, context.theme)
 
@@ -91,7 +91,7 @@ def _make_sweeps(context: PanelContext) -> QWidget:
 
 
 def _make_instruments(context: PanelContext) -> QWidget:
-    from studio.instruments.panel import InstrumentPanel
+    from studio.instruments.instruments_panel import InstrumentPanel
 
     return InstrumentPanel(context.settings, context.theme)
 

@@ -17,7 +17,7 @@ _LIST = "list"
 
 
 class ResumeOffer(QObject):
-    """Offers to resume the run on show, or else the only one selected in the list."""
+    """Offers to resume the current run, or else the only one selected in the list."""
 
     runs_wanted = Signal()
     """The user wants to see the list of runs."""
@@ -40,7 +40,7 @@ class ResumeOffer(QObject):
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
-        # After the presenter, which renames the run on show.
+        # After the presenter, which renames the current run.
         parts.runs.model.renamed.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)
         parts.banner.link_activated.connect(self._follow_link)

@@ -1,4 +1,4 @@
-"""Keeps the parts of the window in step with the run on show, be it training or opened."""
+"""Keeps the parts of the window in step with the current run, be it training or opened."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -7,12 +7,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Slot
 
 from studio.launch.launcher import RunLauncher
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from studio.replay.pane import ReplayPane
-from studio.run_browser.panel import RunBrowser
+from studio.run_browser.browser import RunBrowser
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
-from studio.setup.panel import SetupPanel
+from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner
 from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError

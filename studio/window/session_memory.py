@@ -1,4 +1,4 @@
-"""Remembers the forms and the run on show from one start of the window to the next."""
+"""Remembers the forms and the current run from one start of the window to the next."""
 
 import json
 from functools import partial
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from studio.plots.run.grid import PlotGrid
 from studio.session.controller import RunController
 from studio.session.history import RunHistory, read_history
 from studio.session.model import RunModel
-from studio.setup.panel import SetupPanel
+from studio.setup.setup_panel import SetupPanel
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config import make_settings, to_dict
 from td3core.errors import RequestError
@@ -21,7 +21,7 @@ class SessionMemory(QObject):
     """Reads and writes the settings of the application; a run is read in the background."""
 
     opened = Signal(object)
-    """The run that was on show when the window was closed."""
+    """The run that was shown when the window was closed."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SessionMemory(QObject):
         self._live.forget_edits()
 
     def reopen_run(self, model: RunModel, controller: RunController) -> None:
-        """Show the run of the last session again, unless another one is on show by then."""
+        """Show the run of the last session again, unless another one is shown by then."""
         path = Path(str(self._settings.value("open_run", "")))
 
         def take(history: RunHistory) -> None:
@@ -62,7 +62,7 @@ class SessionMemory(QObject):
             self._reader.read(partial(read_history, path), take)
 
     def save(self, run: Path | None) -> None:
-        """Store the forms, if they are valid, and the run on show."""
+        """Store the forms, if they are valid, and the current run."""
         self._settings.setValue("open_run", str(run.absolute()) if run else "")
         self._settings.setValue("large_plot", self._plots.large)
         try:

@@ -10,8 +10,8 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
 from studio.formatting import format_count
-from studio.live.panel import LivePanel
-from studio.setup.panel import SetupPanel
+from studio.live.live_panel import LivePanel
+from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner, choose
 from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig

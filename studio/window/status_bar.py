@@ -37,7 +37,7 @@ class StatusBar(QStatusBar):
         self._device = QLabel()
         self._device.setObjectName("status_device")
         self._device.setProperty("role", "muted")
-        self._state_label.setToolTip("State of what trains, or else of the run on show")
+        self._state_label.setToolTip("State of what trains, or else of the current run")
         self._bar.setToolTip("Steps done, of those the run is set to")
         self._device.setToolTip("Device of the updates × threads")
         self.addWidget(self._state_label)
@@ -61,13 +61,13 @@ class StatusBar(QStatusBar):
         self._refresh()
 
     def show_group(self, state: SessionState | None, group: GroupRecord | None) -> None:
-        """Speak of the group that trains, or of the run on show if ``state`` is None."""
+        """Speak of the group that trains, or of the current run if ``state`` is None."""
         if state is not None or self._group_state is not None:
             self._group_state, self._group = state, group
             self._refresh()
 
     def show_sweep(self, training: bool) -> None:
-        """Take whether a sweep of this window trains; the run on show is not one of its runs."""
+        """Take whether a sweep of this window trains; the current run is not one of its runs."""
         self._sweep = training
         self._refresh()
 
@@ -89,7 +89,7 @@ class StatusBar(QStatusBar):
         place = "in another process" if self._following else ""
         self._device.setText("  ·  ".join(filter(None, (self._model.record.device, place))))
         if now is None or config is None or self._state is SessionState.STARTING:
-            # While a run starts, another one may still be on show.
+            # While a run starts, another one may still be shown.
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
             self._numbers.setText(self._model.preparing)

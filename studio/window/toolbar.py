@@ -1,4 +1,4 @@
-"""The toolbar: the actions of the window and the name of the run on show."""
+"""The toolbar: the actions of the window and the name of the current run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from studio.widgets.controls import MANUAL
 from studio.widgets.labels import ElidedLabel, plain_tip, shortened
 
 _RESUME = "Continue a run from where it stopped"
-_NOTHING_TO_RESUME = "no run is on show or chosen in the list, or it is training"
+_NOTHING_TO_RESUME = "no run is shown or chosen in the list, or it is training"
 _WHY_NOT = {
     SessionState.IDLE: "no run is training",
     SessionState.STARTING: "the run is starting",
@@ -28,7 +28,7 @@ _FOR_GROUP = {
     "save": "Save a checkpoint of each run of the group now",
 }
 _LEAST_TITLE = 190
-"""Pixels for the name of the run on show; in a narrower window icons do without their texts."""
+"""Pixels for the name of the current run; in a narrower window icons do without their texts."""
 _PAGES = {
     "train": "training.md",
     "queue": "many-runs.md#the-queue",
@@ -98,7 +98,7 @@ class Toolbar(QToolBar):
         self._paused = self._several = False
         """Whether what trains is paused; whether Train starts several runs."""
         self._run = self._group = ""
-        """What the run on show is called, and the group that trains."""
+        """What the current run is called, and the group that trains."""
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
         self._widths: dict[str, int] = {}
@@ -183,7 +183,7 @@ class Toolbar(QToolBar):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Keep room for the name of the run on show."""
+        """Keep room for the name of the current run."""
         super().resizeEvent(event)
         self._fit()
 
@@ -236,7 +236,7 @@ class Toolbar(QToolBar):
         self.action("panels").setMenu(menu)
 
     def show_run(self, title: str) -> None:
-        """Show what the run on show is called."""
+        """Show what the current run is called."""
         self._run = title
         self._show_title()
 

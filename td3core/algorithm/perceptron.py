@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from td3core.config.networks import Group
+from td3core.config.networks import NetworkGroup
 
 _ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
@@ -39,7 +39,7 @@ class Parameters:
     that order.
     """
 
-    def __init__(self, group: Group, flat: Tensor, *, learning: bool = False) -> None:
+    def __init__(self, group: NetworkGroup, flat: Tensor, *, learning: bool = False) -> None:
         """Lay the networks over ``flat``; ``learning`` ones have gradients."""
         self._names, self.flat = group.names, flat
         count = len(group.names)

@@ -13,14 +13,14 @@ from td3core.algorithm import memory
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.algorithm.perceptron import Parameters
 from td3core.arrays import Arrays, Floats
-from td3core.config.networks import TARGET, Group, optimizer_of
+from td3core.config.networks import TARGET, NetworkGroup, optimizer_of
 
 
 class TrainState:
     """Of one group of networks: weights, targets, gradient, and the moments of Adam."""
 
     def __init__(
-        self, role: str, group: Group, source: np.random.Generator, device: torch.device
+        self, role: str, group: NetworkGroup, source: np.random.Generator, device: torch.device
     ) -> None:
         """``role``: the group's key among the networks of an algorithm."""
         self.group, self._optimizer = group, optimizer_of(role)

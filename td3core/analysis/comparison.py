@@ -15,7 +15,7 @@ from td3core.analysis.aggregate import (
     iqm_band,
     probability_of_improvement,
 )
-from td3core.analysis.groups import BY_RUN, BY_SETTINGS, Group, differing, group_runs
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS, ComparedGroup, differing, group_runs
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, RunResults, XAxis
 from td3core.arrays import Doubles
 from td3core.errors import Message, RequestError
@@ -33,7 +33,7 @@ _SAME_LENGTH = 0.95
 class GroupResult:
     """What a group of runs comes to."""
 
-    group: Group
+    group: ComparedGroup
     finals: Doubles
     """Of every run with values, shape (runs,)."""
     bests: Doubles
@@ -122,7 +122,7 @@ def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
     return probability_of_improvement(better.finals, worse.finals)
 
 
-def band(group: Group, metric: Metric, x: XAxis, smoothing: int = 1) -> Band:
+def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> Band:
     """Return the interquartile mean of a group's curves with its 95 % band.
 
     It covers the range in which every run of the group that has values has them.
@@ -160,7 +160,7 @@ def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, lis
     return "return", [Message(template, run=without[0].title, count=len(without))]
 
 
-def _result(group: Group, metric: Metric) -> GroupResult:
+def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
     pairs = [(run.final(metric), run.best(metric)) for run in group.runs]
     known = np.array([pair for pair in pairs if not math.isnan(pair[0])]).reshape(-1, 2)
     finals, bests = known[:, 0], known[:, 1]

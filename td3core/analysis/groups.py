@@ -22,7 +22,7 @@ _IN_NAME_ONLY = ("preset", "env", "history")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ComparedGroup:
     """Runs of one environment that are compared as one."""
 
     name: str
@@ -46,7 +46,9 @@ class Group:
         return brief(", ".join(found), _LONGEST)
 
 
-def group_runs(runs: Sequence[RunResults], by: Sequence[str] = (BY_SETTINGS,)) -> tuple[Group, ...]:
+def group_runs(
+    runs: Sequence[RunResults], by: Sequence[str] = (BY_SETTINGS,)
+) -> tuple[ComparedGroup, ...]:
     """Sort runs into groups, in the order in which each group comes up first.
 
     Args:
@@ -66,7 +68,8 @@ def group_runs(runs: Sequence[RunResults], by: Sequence[str] = (BY_SETTINGS,)) -
     for name, group in zip(names, members, strict=True):
         _require_one_env(name, group)
     return tuple(
-        Group(name=name, runs=tuple(group)) for name, group in zip(names, members, strict=True)
+        ComparedGroup(name=name, runs=tuple(group))
+        for name, group in zip(names, members, strict=True)
     )
 
 
@@ -104,8 +107,8 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
     envs = sorted({run.config.env for run in group})
     if len(envs) > 1:
         raise RequestError(
-            "Group {name} would pool runs of {first} and {second}, whose returns cannot be"
-            " averaged. Group by env as well.",
+            "ComparedGroup {name} would pool runs of {first} and {second}, whose returns cannot be"
+            " averaged. ComparedGroup by env as well.",
             name=name,
             first=envs[0],
             second=envs[1],

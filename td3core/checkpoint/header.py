@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
 from td3core.config.algorithms import networks
-from td3core.config.networks import ACTOR, CRITIC, Group
+from td3core.config.networks import ACTOR, CRITIC, NetworkGroup
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.critic import Critic
@@ -51,7 +51,7 @@ class Header:
     """What the last bits of a result depend on: torch, processor, threads, matrix product."""
 
     @property
-    def networks(self) -> dict[str, Group]:
+    def networks(self) -> dict[str, NetworkGroup]:
         """The networks that its configuration calls for."""
         return networks(self.config, self.env.sizes)
 

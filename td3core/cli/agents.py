@@ -14,7 +14,7 @@ from td3core.cli.film.progress import FilmReporter
 from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
-from td3core.cli.terminal import Answer, console, log, print_result
+from td3core.cli.terminal import CommandResult, console, log, print_result
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
@@ -35,7 +35,7 @@ def evaluate_command(
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Evaluate a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
     from td3core.evaluation.evaluate import evaluate
@@ -68,7 +68,7 @@ def replay_command(
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Record a video of a saved agent, one frame per step."""
     from td3core import checkpoint as files
     from td3core.exporters.video import record
@@ -107,7 +107,7 @@ def export_command(
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Write a saved agent in another format."""
     from td3core.checkpoint import read_header
 
@@ -120,7 +120,7 @@ def export_command(
     exporter.export(path, to, consent)
     if not as_json:
         log(f"Exported as {exporter.name} to {to}")
-    return Answer(result={"file": str(to), "format": exporter.name})
+    return CommandResult(result={"file": str(to), "format": exporter.name})
 
 
 def export_help() -> str:
@@ -184,7 +184,7 @@ def environment_of(
 
 def _evaluation(
     result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
-) -> Answer:
+) -> CommandResult:
     """Return the answer of a command that evaluated; print it unless ``as_json``."""
     success, episodes = result.success(threshold), len(result.returns)
     if not as_json:
@@ -194,4 +194,4 @@ def _evaluation(
     found = {"returns": result.returns, "mean": result.mean, "std": result.std}
     found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
     found |= {"success": success, "reward_threshold": threshold}
-    return Answer(result=found | more)
+    return CommandResult(result=found | more)

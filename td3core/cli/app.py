@@ -22,7 +22,7 @@ from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
-from td3core.cli.terminal import Answer, log, print_json, print_result, printable
+from td3core.cli.terminal import CommandResult, log, print_json, print_result, printable
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
@@ -95,7 +95,7 @@ def _wants_json(words: list[str]) -> bool:
     return "--json" in options
 
 
-def _answer(arguments: list[str]) -> Answer:
+def _answer(arguments: list[str]) -> CommandResult:
     """Run a command; whatever it raises becomes a sentence."""
     try:
         answer = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
@@ -124,9 +124,9 @@ def _answer(arguments: list[str]) -> Answer:
     if answer == INTERRUPTED:
         # Typer's status for Ctrl-C.
         log("Interrupted.")
-        return Answer(status=INTERRUPTED, error="Interrupted.")
+        return CommandResult(status=INTERRUPTED, error="Interrupted.")
     # Help and version have no answer of their own.
-    return answer if isinstance(answer, Answer) else Answer()
+    return answer if isinstance(answer, CommandResult) else CommandResult()
 
 
 @app.command()
@@ -139,19 +139,19 @@ def doctor(
             help="Ask again before this module runs for a file, then end.",
         ),
     ] = None,
-) -> Answer:
+) -> CommandResult:
     """Show versions, devices and renderers, what is missing, and the code you have allowed."""
     from td3core.cli.doctor import examine, forget_code
 
     if forget is not None:
         log(forget_code(forget))
-        return Answer()
+        return CommandResult()
 
     out = Console(highlight=False)
     for finding in examine():
         mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
         out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
-    return Answer()
+    return CommandResult()
 
 
 @app.callback(invoke_without_command=True)
@@ -164,6 +164,6 @@ def version_option(
         raise typer.Exit
 
 
-def _error(sentence: str, status: int) -> Answer:
+def _error(sentence: str, status: int) -> CommandResult:
     print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
-    return Answer(status=status, error=sentence)
+    return CommandResult(status=status, error=sentence)

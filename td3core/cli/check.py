@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from td3core.cli.consent import rehearse_all, with_typed_consent
 from td3core.cli.options import AsJson, EnvModule, EnvName, assignments
-from td3core.cli.terminal import Answer
+from td3core.cli.terminal import CommandResult
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check_command(
         bool, typer.Option("--quick", help="Run only the checks made before training.")
     ] = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Check an environment: sizes, values, repeatability, episode ends. Status 1 on an error."""
     from td3core.config.env_choice import EnvChoice
     from td3core.envs.check.examine import examine
@@ -45,7 +45,7 @@ def check_command(
     report = examine(choice, thorough=not quick)
     if not as_json:
         _show(report)
-    return Answer(status=1 if report.count(Level.ERROR) else 0, result=_as_dict(report))
+    return CommandResult(status=1 if report.count(Level.ERROR) else 0, result=_as_dict(report))
 
 
 def _as_dict(report: "CheckReport") -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 
 from td3core.cli.options import AsJson, Force, RunsDir
 from td3core.cli.paths import require_writable_name, runs_folder
-from td3core.cli.terminal import Answer, log, printable
+from td3core.cli.terminal import CommandResult, log, printable
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def compare_command(
     force: Force = False,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Compare runs in groups: final and best returns, and which group is better."""
     from td3core.analysis.comparison import compare
     from td3core.analysis.figure_data import figure_of, sized
@@ -98,9 +98,9 @@ def compare_command(
             export_figure(figure, file)
             log(f"Written: {file}")
     if as_json:
-        return Answer(result=as_object(comparison))
+        return CommandResult(result=as_object(comparison))
     _show(comparison)
-    return Answer()
+    return CommandResult()
 
 
 def _names(group_by: str) -> list[str]:

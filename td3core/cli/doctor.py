@@ -27,7 +27,7 @@ print(env.render().shape)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One line of the report; ``ok`` is None if it is only information."""
 
     what: str
@@ -35,29 +35,29 @@ class Finding:
     ok: bool | None = None
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Diagnosis]:
     """Yield findings about versions, devices, environments and renderers, one by one."""
     for package, found in versions().items():
-        yield Finding(package, found)
+        yield Diagnosis(package, found)
     yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
     yield _package("av", "needed for videos; pip install av")
     cores = f"{usable_cores()} cores, {default_threads()} for training"
-    yield Finding("processor", f"{processor.name()}: {cores}")
+    yield Diagnosis("processor", f"{processor.name()}: {cores}")
     yield from _numerics()
     whole, free = usable_memory() / 2**30, free_memory() / 2**30
-    yield Finding("memory", f"{whole:.1f} GiB, {free:.1f} GiB free")
+    yield Diagnosis("memory", f"{whole:.1f} GiB, {free:.1f} GiB free")
     yield _kernel()
     yield _accelerator()
-    yield Finding("runs folder", str(default_runs_dir()), _writable())
+    yield Diagnosis("runs folder", str(default_runs_dir()), _writable())
     for module, folder in sorted(trust_store.remembered().allowed):
-        yield Finding("allowed code", f"{module} in {folder}")
+        yield Diagnosis("allowed code", f"{module} in {folder}")
     for group in dict.fromkeys(known.group for known in KNOWN):
         members = [known for known in KNOWN if known.group == group]
         first = members[0]
         if not first.installed:
             yield _not_installed(first)
             continue
-        yield Finding(group, f"{len(members)} environments", True)
+        yield Diagnosis(group, f"{len(members)} environments", True)
         yield _renders(first.env_id)
 
 
@@ -72,19 +72,19 @@ def forget_code(module: str) -> str:
     return f"{module} is asked about again."
 
 
-def _numerics() -> Iterator[Finding]:
+def _numerics() -> Iterator[Diagnosis]:
     """Yield the class of kernels, what in the environment slows libraries, and what that costs."""
     here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
     also = f"; {', '.join(others)} can be chosen" if others else ""
-    yield Finding("numerics class", f"{here} ({numerics.kernels()} kernels){also}", True)
+    yield Diagnosis("numerics class", f"{here} ({numerics.kernels()} kernels){also}", True)
     for name, value in numerics.slowing_variables().items():
         if name == "OPENBLAS_CORETYPE" and numerics.overridden():
-            yield Finding(name, f"{value} in the environment is not followed", None)
+            yield Diagnosis(name, f"{value} in the environment is not followed", None)
         else:
-            yield Finding(name, f"{value} in the environment may slow the libraries", False)
+            yield Diagnosis(name, f"{value} in the environment may slow the libraries", False)
     for library, microseconds in _products():
         size = f"{_SIZE} × {_SIZE} × {_SIZE}"
-        yield Finding(f"a product by {library}", f"{microseconds:.0f} µs ({size}, one thread)")
+        yield Diagnosis(f"a product by {library}", f"{microseconds:.0f} µs ({size}, one thread)")
 
 
 def _products() -> Iterator[tuple[str, float]]:
@@ -109,35 +109,35 @@ def _microseconds(product: Callable[[], object]) -> float:
     return 1e6 * min(timeit.repeat(product, number=1, repeat=_REPEATS))
 
 
-def _kernel() -> Finding:
+def _kernel() -> Diagnosis:
     from td3core.algorithm.fused import kernel_cache
 
     ok, value = kernel_cache.examine()
-    return Finding("compiled update", value, ok)
+    return Diagnosis("compiled update", value, ok)
 
 
-def _package(name: str, purpose: str) -> Finding:
+def _package(name: str, purpose: str) -> Diagnosis:
     try:
-        return Finding(name, version(name), True)
+        return Diagnosis(name, version(name), True)
     except PackageNotFoundError:
-        return Finding(name, f"missing: {purpose}", False)
+        return Diagnosis(name, f"missing: {purpose}", False)
 
 
-def _not_installed(known: KnownEnv) -> Finding:
+def _not_installed(known: KnownEnv) -> Diagnosis:
     """Only Gymnasium's own simulators are installed with the studio; others are optional."""
     command = f"pip install '{known.package}'"
     if known.registered_by:
-        return Finding(known.group, f"not installed (optional); {command}")
-    return Finding(known.group, f"missing; {command}", False)
+        return Diagnosis(known.group, f"not installed (optional); {command}")
+    return Diagnosis(known.group, f"missing; {command}", False)
 
 
-def _accelerator() -> Finding:
+def _accelerator() -> Diagnosis:
     import torch
 
     if torch.cuda.is_available():
         name = torch.cuda.get_device_name()
-        return Finding("accelerator", f"{name}; use it with --set device=cuda")
-    return Finding("accelerator", "none found; training uses the CPU")
+        return Diagnosis("accelerator", f"{name}; use it with --set device=cuda")
+    return Diagnosis("accelerator", "none found; training uses the CPU")
 
 
 def _writable() -> bool:
@@ -147,7 +147,7 @@ def _writable() -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _renders(env_id: str) -> Finding:
+def _renders(env_id: str) -> Diagnosis:
     """Render one image in a new process: a broken graphics driver may end the process."""
     try:
         done = subprocess.run(  # noqa: S603
@@ -158,9 +158,9 @@ def _renders(env_id: str) -> Finding:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Finding(f"renders {env_id}", "no image within 60 s", False)
+        return Diagnosis(f"renders {env_id}", "no image within 60 s", False)
     if done.returncode == 0:
-        return Finding(f"renders {env_id}", "yes", True)
+        return Diagnosis(f"renders {env_id}", "yes", True)
     reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     # Without the name of the exception.
-    return Finding(f"renders {env_id}", f"no: {reason.partition('Error: ')[2] or reason}", False)
+    return Diagnosis(f"renders {env_id}", f"no: {reason.partition('Error: ')[2] or reason}", False)

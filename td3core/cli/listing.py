@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import Answer, log, print_result, printable
+from td3core.cli.terminal import CommandResult, log, print_result, printable
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ UNREADABLE = "unreadable"
 """State of a run that cannot be opened; its message has the reason."""
 
 
-def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
+def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandResult:
     """List the runs of a folder, newest first."""
     from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
     from td3core.runs.naming import Usual
@@ -35,7 +35,7 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
     if as_json:
         nothing = dict.fromkeys(RunSummary.__slots__) | {"state": UNREADABLE}
         found = [asdict(each) for each in summaries] + [nothing | asdict(u) for u in unreadable]
-        return Answer(result=[each | {"run": str(each["run"])} for each in found])
+        return CommandResult(result=[each | {"run": str(each["run"])} for each in found])
     if (summaries or unreadable) and not sys.stdout.isatty():
         for line in _lines(summaries, unreadable):
             print_result(line)
@@ -44,7 +44,7 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> Answer:
         Console(highlight=False).print(_table(summaries, unreadable, title))
     else:
         log(f"There are no runs in {folder}")
-    return Answer()
+    return CommandResult()
 
 
 def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> Iterator[str]:

@@ -13,7 +13,7 @@ console = Console(stderr=True, highlight=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CommandResult:
     """How a command ended."""
 
     status: int = 0
@@ -57,7 +57,7 @@ def print_result(text: str) -> None:
     print(printable(text))  # noqa: T201
 
 
-def print_json(answer: Answer) -> None:
+def print_json(answer: CommandResult) -> None:
     """Print the last line of ``--json`` to standard output."""
     result = {} if answer.result is None else answer.result
     if answer.error is not None:

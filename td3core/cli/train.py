@@ -23,7 +23,7 @@ from td3core.cli.options import (
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.terminal import Answer, console, log, log_error, print_result
+from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
@@ -63,7 +63,7 @@ def train(
     ] = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
     from td3core.runs.journal import changes_of, read_whole
 
@@ -143,7 +143,7 @@ def resume(
     ] = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Resume a run, or all runs of a group, exactly where they were interrupted."""
     from td3core.experiments.groups.group import find_group
 
@@ -162,7 +162,7 @@ def resume(
         # For a script that resumes until the run is over.
         steps_of = f"step {finished.env_steps:,} of {found.config.steps:,}"
         log(f"{found.path.name} is finished: {steps_of}. To continue, give it more --steps.")
-        return Answer(result=ending_as_dict(finished))
+        return CommandResult(result=ending_as_dict(finished))
     from td3core.runs.resumption import class_of_run
 
     require_class(class_of_run(found))
@@ -200,7 +200,7 @@ def branch(
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Start a new run from a checkpoint, with other settings."""
     from td3core.checkpoint import read_header
     from td3core.training.launch import branch as branch_run
@@ -224,7 +224,7 @@ def verify(
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Check on copies whether a run resumes exactly. Status 1 if it does not."""
     from td3core.runs.resumption import class_of_run
     from td3core.training.verify_resume import verify as verify_run
@@ -237,11 +237,11 @@ def verify(
         verdict = verify_run(path, steps=steps, announce=_log_stage, consent=consent)
     except RunError as problem:
         log_error("The check failed:", str(problem))
-        return Answer(status=FAILED, error=str(problem))
+        return CommandResult(status=FAILED, error=str(problem))
     if not as_json:
         _print_verdict(path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
-    return Answer(status=0 if verdict.exact else FAILED, result=result)
+    return CommandResult(status=0 if verdict.exact else FAILED, result=result)
 
 
 def _log_stage(text: str) -> None:
@@ -258,7 +258,7 @@ def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
         print_result(f"  {difference}")
 
 
-def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") -> Answer:
+def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") -> CommandResult:
     """Train with progress on the terminal."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Failed
@@ -275,13 +275,13 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
             raise RequestError(outcome.message)
         if outcome.cancelled:
             log(outcome.message)
-            return Answer(result=ending_as_dict(None) | {"stopped": "user"})
+            return CommandResult(result=ending_as_dict(None) | {"stopped": "user"})
         log_error("The run failed:", outcome.message)
         if outcome.details:
             log(outcome.details, style="dim")
         result = ending_as_dict(outcome.ending) | {"message": outcome.message}
-        return Answer(status=FAILED, result=result, error=outcome.message)
-    return Answer(result=ending_as_dict(outcome))
+        return CommandResult(status=FAILED, result=result, error=outcome.message)
+    return CommandResult(result=ending_as_dict(outcome))
 
 
 def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:

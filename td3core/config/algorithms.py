@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from td3core.config.networks import Group, Sizes, actor_and_critics
+from td3core.config.networks import NetworkGroup, Sizes, actor_and_critics
 
 if TYPE_CHECKING:
     from td3core.config.run_config import RunConfig
@@ -23,7 +23,7 @@ class AlgorithmEntry:
     """What people call it."""
     agent: str
     """``module:class``, imported when an agent is made."""
-    networks: Callable[["RunConfig", Sizes], dict[str, Group]]
+    networks: Callable[["RunConfig", Sizes], dict[str, NetworkGroup]]
     """Its networks by role, in the order in which they are drawn."""
     fixed: tuple[tuple[str, Any], ...] = ()
     """Names and values of settings that it leaves no choice of."""
@@ -59,7 +59,7 @@ def entry_of(config: "RunConfig") -> AlgorithmEntry:
     return ALGORITHMS[config.algorithm]
 
 
-def networks(config: "RunConfig", sizes: Sizes) -> dict[str, Group]:
+def networks(config: "RunConfig", sizes: Sizes) -> dict[str, NetworkGroup]:
     """Return the networks that settings call for, in the order in which they are drawn."""
     return entry_of(config).networks(config, sizes)
 

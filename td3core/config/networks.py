@@ -24,7 +24,7 @@ class Sizes(NamedTuple):
     act_dim: int
 
 
-class Group(NamedTuple):
+class NetworkGroup(NamedTuple):
     """Networks of one form that one optimiser trains; each has a target, a slow copy of it."""
 
     names: tuple[str, ...]
@@ -57,13 +57,15 @@ class Group(NamedTuple):
         return found
 
 
-def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, Group]:
+def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, NetworkGroup]:
     """Return an actor and one or two critics."""
     obs, act = sizes
     critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
     return {
-        ACTOR: Group(("actor",), (obs, *config.actor_hidden, act), config.actor_activation),
-        CRITIC: Group(critics, (obs + act, *config.critic_hidden, 1), config.critic_activation),
+        ACTOR: NetworkGroup(("actor",), (obs, *config.actor_hidden, act), config.actor_activation),
+        CRITIC: NetworkGroup(
+            critics, (obs + act, *config.critic_hidden, 1), config.critic_activation
+        ),
     }
 
 

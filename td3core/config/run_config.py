@@ -210,7 +210,7 @@ class RunConfig:
         high=1000,
         help="Noise-free episodes per evaluation.",
     )
-    eval_beside: bool = setting(
+    background_evaluation: bool = setting(
         True,
         label="Evaluate in background",
         help="Evaluate in a separate process while training continues. Off: training waits for"

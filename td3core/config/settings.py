@@ -17,6 +17,9 @@ from td3core.errors import Message, RequestError, unknown_name
 
 Settings = RunConfig | Tunables
 
+_RENAMED = {"eval_beside": "background_evaluation"}
+"""Names of earlier versions: files, scripts and ``--set`` may still use them."""
+
 
 def spec(settings: Settings | type[Settings], name: str) -> Spec:
     """Return the metadata of the setting ``name``.
@@ -51,12 +54,14 @@ def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
 def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     """Check ``values`` and sort them into a configuration and tunables.
 
-    Those that are missing take the value that their algorithm fixes, or their default.
+    Those that are missing take the value that their algorithm fixes, or their default. Of a setting
+    that is given by its name and by that of an earlier version, the later entry counts.
 
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
     """
     live, known = {name for name, _ in specs(Tunables)}, _all_fields()
+    values = {_RENAMED.get(name, name): value for name, value in values.items()}
     for name in values:
         if name not in known:
             raise unknown_name("setting", name, list(known))
@@ -129,6 +134,7 @@ def parse_value(name: str, text: str) -> Any:
     Raises:
         RequestError: the name is unknown or the text is not a value of its type.
     """
+    name = _RENAMED.get(name, name)
     if name not in _all_fields():
         raise unknown_name("setting", name, list(_all_fields()))
     return parse_text(_all_fields()[name], text)

@@ -96,7 +96,7 @@ FIGURE_EXPORTERS: "tuple[Exporter[FigureData], ...]" = (
         name="curves",
         suffixes=(".csv",),
         about="The points of every curve and band.",
-        module="td3core.exporters.curves",
+        module="td3core.exporters.figure_table",
     ),
 )
 

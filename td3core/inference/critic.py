@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from td3core.arrays import Floats
-from td3core.config.networks import Group
+from td3core.config.networks import NetworkGroup
 from td3core.inference.normaliser import Normaliser
 
 Layers = Sequence[tuple[Floats, Floats]]
@@ -61,7 +61,10 @@ class Critic:
 
     @classmethod
     def from_tensors(
-        cls, tensors: Mapping[str, Floats], critics: Group, normaliser: Normaliser | None = None
+        cls,
+        tensors: Mapping[str, Floats],
+        critics: NetworkGroup,
+        normaliser: Normaliser | None = None,
     ) -> "Critic | None":
         """Build from a checkpoint's tensors; None if they hold no critic."""
         names = [critics.layers(name) for name in critics.names]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from td3core.arrays import Floats
-from td3core.config.networks import Group
+from td3core.config.networks import NetworkGroup
 from td3core.inference.normaliser import Normaliser
 
 _ZERO: Floats = np.zeros((), np.float32)
@@ -53,7 +53,7 @@ class Policy:
     def from_tensors(
         cls,
         tensors: Mapping[str, Floats],
-        actor: Group,
+        actor: NetworkGroup,
         normaliser: Normaliser | None = None,
     ) -> "Policy":
         """Build from a checkpoint's tensors."""

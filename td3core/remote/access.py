@@ -17,7 +17,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
 from td3core.remote.inbox import Inbox, Request
 from td3core.runs.directory import step_checkpoint
-from td3core.runs.status import Answer, Notice, Status
+from td3core.runs.status import Notice, RequestOutcome, Status
 from td3core.system import timestamp
 
 LOOK_S = 0.25
@@ -50,7 +50,7 @@ class RemoteAccess:
         self._pending: dict[str, list[tuple[str, int]]] = {"tune": [], "save": []}
         """Requests handed over, by kind, with their revisions; the run has not done them yet."""
         self._pending |= {"pause": [], "stop": []}
-        self._answers: deque[Answer] = deque(maxlen=_MOST_ANSWERS)
+        self._answers: deque[RequestOutcome] = deque(maxlen=_MOST_ANSWERS)
         self._warnings: deque[Notice] = deque(maxlen=_MOST_WARNINGS)
         self._warned = 0
         self._unwritten = False
@@ -93,7 +93,7 @@ class RemoteAccess:
             self._write()
 
     def close(self) -> None:
-        """Answer what is left: the run is over."""
+        """RequestOutcome what is left: the run is over."""
         if self._status is None:
             return
         for ask, requests in self._pending.items():
@@ -145,7 +145,7 @@ class RemoteAccess:
         step = self._status.env_steps if self._status else 0
         text = message[:_MOST_TEXT]
         self._answers.append(
-            Answer(request=name, done=done, env_steps=step, revision=revision, message=text)
+            RequestOutcome(request=name, done=done, env_steps=step, revision=revision, message=text)
         )
         self._unwritten = True
 

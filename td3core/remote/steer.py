@@ -18,7 +18,7 @@ from td3core.remote.inbox import REQUESTS, check_values
 from td3core.runs.directory import RunDirectory
 from td3core.runs.liveness import Liveness
 from td3core.runs.lock import left_behind
-from td3core.runs.status import Answer, Status
+from td3core.runs.status import RequestOutcome, Status
 
 _POLL_S = 0.05
 
@@ -29,7 +29,7 @@ class Answered:
 
     ticket: int
     ask: str
-    answer: Answer
+    answer: RequestOutcome
 
 
 class RemoteControl(Requesting):
@@ -118,7 +118,7 @@ class RemoteControl(Requesting):
 
     # Answers ------------------------------------------------------------------------------------
 
-    def answered(self, answers: tuple[Answer, ...]) -> list[Answered]:
+    def answered(self, answers: tuple[RequestOutcome, ...]) -> list[Answered]:
         """Return which of ``answers``, those of the run's status, are to requests made here."""
         found = []
         for answer in answers:
@@ -144,7 +144,7 @@ class RemoteControl(Requesting):
             state = ending.state
         return RequestError("{run} is not running; it {state}.", run=run, state=state.phrase)
 
-    def wait(self, ticket: int, timeout_s: float) -> Answer:
+    def wait(self, ticket: int, timeout_s: float) -> RequestOutcome:
         """Wait for the answer to a request, and withdraw it if none comes.
 
         Raises:

@@ -30,7 +30,7 @@ from td3core.runs.listing import state_of, steps_saved
 from td3core.runs.liveness import Liveness
 from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
-from td3core.runs.status import Answer, Notice, Status
+from td3core.runs.status import Notice, RequestOutcome, Status
 from td3core.system.regular_files import exists, glob
 
 _FIRST_STATUS_S = 5.0
@@ -77,7 +77,7 @@ class RunReader:
         """True if there is more to read at once."""
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[RequestOutcome, ...]:
         """What became of the newest requests, whoever made them."""
         return self._status.answers if self._status else ()
 

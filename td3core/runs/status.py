@@ -25,7 +25,7 @@ _DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowErr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RequestOutcome:
     """What became of one request."""
 
     request: str
@@ -75,7 +75,7 @@ class Status:
     exploration_noise: float
     revision: int
     tunables: Tunables
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[RequestOutcome, ...] = ()
     """To the newest requests, oldest first."""
     warnings: tuple[Notice, ...] = ()
     """The newest, oldest first."""
@@ -123,8 +123,8 @@ _COUNTS = (
 _NUMBERS = ("steps_per_s", "wall_s", "exploration_noise")
 
 
-def _answer(found: Mapping[str, Any]) -> Answer:
-    return Answer(
+def _answer(found: Mapping[str, Any]) -> RequestOutcome:
+    return RequestOutcome(
         request=_text(found["request"]),
         done=found["done"] is True,
         env_steps=_whole(found["env_steps"]),

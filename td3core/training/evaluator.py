@@ -37,7 +37,7 @@ class Evaluator:
         self._config, self._choice, self._process_lost = config, choice, process_lost
         self._pending: deque[Checkpoint] = deque()
         self._process: EvaluationProcess | None = None
-        self.in_background = config.eval_beside
+        self.in_background = config.background_evaluation
 
     def __len__(self) -> int:
         return len(self._pending)

@@ -29,7 +29,7 @@ PLAIN: dict[str, Any] = {
     "critic_hidden": (128, 128),
     "batch_size": 128,
     "eval_episodes": 10,
-    "eval_beside": False,
+    "background_evaluation": False,
     "checkpoint_interval": 0,
     "keep_replay": False,
 }

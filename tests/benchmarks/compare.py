@@ -23,7 +23,7 @@ import psutil  # noqa: E402
 from PySide6.QtCore import QEventLoop, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
-from studio.plots.compare.view import CompareView  # noqa: E402
+from studio.plots.compare.view import RunComparisonView  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
 from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS  # noqa: E402
@@ -74,7 +74,7 @@ def until(happened) -> None:
     loop.exec()
 
 
-def pan(app: QApplication, view: CompareView, steps: int) -> tuple[float, float]:
+def pan(app: QApplication, view: RunComparisonView, steps: int) -> tuple[float, float]:
     """Return frames a second, and processor time of a frame in ms, while all plots move."""
     box = view.plots.card("compare_return").plot.getViewBox()
     frames, began, busy = 0, time.perf_counter(), time.process_time()
@@ -99,7 +99,7 @@ def main() -> int:
     apply_theme(app, load_theme("light"))
     with tempfile.TemporaryDirectory(prefix="td3-studio-compare-") as name:
         paths = [write_run(Path(name), at, options.steps) for at in range(options.runs)]
-        view = CompareView(load_theme("light"))
+        view = RunComparisonView(load_theme("light"))
         view.resize(1280, 800)
         view.show()
         app.processEvents()

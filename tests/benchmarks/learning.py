@@ -103,7 +103,7 @@ def train_ours(task: Task, seed: int) -> list[float]:
             "buffer_size": task.steps,
             "eval_interval": task.eval_interval,
             "eval_episodes": EVALUATION_EPISODES,
-            "eval_beside": False,
+            "background_evaluation": False,
             "checkpoint_interval": 0,
         }
     )

@@ -28,9 +28,9 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from studio.plots.compare.grid import COMPARED  # noqa: E402
-from studio.plots.compare.view import CompareView  # noqa: E402
-from studio.run_browser.columns import Column  # noqa: E402
-from studio.run_browser.panel import RunBrowser  # noqa: E402
+from studio.plots.compare.view import RunComparisonView  # noqa: E402
+from studio.run_browser.browser import RunBrowser  # noqa: E402
+from studio.run_browser.columns import RunColumn  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
 from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS  # noqa: E402
@@ -127,7 +127,7 @@ def memory_mb() -> float:
 
 def compare(paths: list[Path], frames: int) -> None:
     """Open runs in the comparison, as single runs and in groups, and pan."""
-    view = CompareView(load_theme("light"))
+    view = RunComparisonView(load_theme("light"))
     view.resize(*SIZE)
     view.show()
     QApplication.processEvents()
@@ -167,7 +167,7 @@ class PaintCounter(QObject):
         return super().eventFilter(watched, event)
 
 
-def pan(view: CompareView, frames: int) -> None:
+def pan(view: RunComparisonView, frames: int) -> None:
     """Move all plots by one hundredth of their width per frame, in the right half of the curves."""
     cards = [view.plots.card(spec.name) for spec in COMPARED.values()]
     box = cards[0].plot.getViewBox()
@@ -216,7 +216,7 @@ def browser(folder: Path, count: int) -> None:
             for text in ("w", "wa", "wal", "walk", "")
         ],
     )
-    columns = (Column.RUN, Column.BEST, Column.STEPS, Column.STARTED)
+    columns = (RunColumn.RUN, RunColumn.BEST, RunColumn.STEPS, RunColumn.STARTED)
     longest(
         "sorting",
         [

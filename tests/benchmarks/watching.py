@@ -1,4 +1,4 @@
-"""Measures the replay: how soon another agent is on show, and what its pictures cost.
+"""Measures the replay: how soon another agent is shown, and what its pictures cost.
 
     python tests/benchmarks/watching.py [--frames 10000]
 

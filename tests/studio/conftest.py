@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from studio.app import build_window
-from studio.run_browser.panel import RunBrowser
+from studio.run_browser.browser import RunBrowser
 from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow

@@ -156,7 +156,7 @@ def _settings(source: random.Random) -> dict[str, Any]:
         "lr_final": choice((1.0, 0.1)),
         "eval_interval": choice((0, 150, 250, 400)),
         "eval_episodes": choice((1, 2)),
-        "eval_beside": flag(),
+        "background_evaluation": flag(),
         "checkpoint_interval": choice((20, 50, 100, 170)),
         "keep_every": choice((0, 1, 3)),
         "keep_best": choice((0, 2)),

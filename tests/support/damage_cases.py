@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
     "steps": 230,
     "eval_interval": 100,
     "eval_episodes": 1,
-    "eval_beside": False,
+    "background_evaluation": False,
     "checkpoint_interval": 100,
     "normalize_observations": True,
     "threads": 1,

@@ -42,7 +42,7 @@ RUN: dict[str, Any] = {
     "learning_starts": 200,
     "eval_interval": 300,
     "eval_episodes": 2,
-    "eval_beside": False,
+    "background_evaluation": False,
     "checkpoint_interval": 0,
     "actor_hidden": (64, 64),
     "critic_hidden": (64, 64),

@@ -38,7 +38,7 @@ TINY: dict[str, Any] = {
     # Scripts count the steps taken, and their runs take exactly those they are asked for.
     "env_check": False,
     # Scripted environments are known to this process only.
-    "eval_beside": False,
+    "background_evaluation": False,
     "checkpoint_interval": 0,
     "threads": 1,
 }

@@ -177,7 +177,7 @@ def branch(by: User, saved: str) -> None:
         change_the_rate,
     )
     by.expect_state("learning")
-    by.expect("another run is on show", lambda: by.text("run_title") != before)
+    by.expect("another run is shown", lambda: by.text("run_title") != before)
     by.expect("it has the new learning rate", lambda: by.number("spin_actor_lr") == 3e-4)
     by.expect_step(3_600)
     by.take("branched")

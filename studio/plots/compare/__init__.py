@@ -1,4 +1,4 @@
 """Several runs on the plots: what is shown of them, the controls above, the table below.
 
-``session.py`` owns the comparison on show; the other files only show it.
+``session.py`` owns the current comparison; the other files only show it.
 """

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PlotSpec
 from studio.plots.compare.layer import ComparedLayer
-from studio.plots.compare.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, Line, Q
+from studio.plots.compare.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, ComparedLine, Q
 from studio.plots.compare.session import CompareSession
 from studio.plots.grid import CurveGrid
 from studio.plots.x_axis import heading_at
@@ -107,7 +107,7 @@ class CompareGrid(CurveGrid):
             self.start_over()
         self.redraw_later()
 
-    def _lines(self, plotted: str) -> Sequence[Line]:
+    def _lines(self, plotted: str) -> Sequence[ComparedLine]:
         shown = self._session.shown
         return () if shown is None else shown.lines[plotted]
 

@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.compare.run_set import Line
-from studio.plots.layers.curves import make_item
-from studio.plots.layers.layer import Entry, Layer, Points, View
+from studio.plots.compare.run_set import ComparedLine
+from studio.plots.layers.curve_layers import make_item
+from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import DrawnLine, LinesItem
 from studio.session.series import thinned
 from studio.theme.theme import Theme
@@ -79,14 +79,14 @@ class _DrawnBand:
 class ComparedLayer(Layer):
     """One line and band per group, and the runs that are drawn besides."""
 
-    def __init__(self, lines: Callable[[], Sequence[Line]]) -> None:
+    def __init__(self, lines: Callable[[], Sequence[ComparedLine]]) -> None:
         """Take a function that returns the lines to draw at present."""
         self._lines = lines
         self._item = LinesItem()
         self._bands: list[_DrawnBand] = []
         self._plot: PlotCanvas | None = None
         self._theme: Theme | None = None
-        self._shown: Sequence[Line] | None = None
+        self._shown: Sequence[ComparedLine] | None = None
         self._range = (0.0, 0.0)
         self._heights: list[Doubles] = []
 
@@ -99,7 +99,7 @@ class ComparedLayer(Layer):
         """Apply the colours of a theme at the next redraw."""
         self._theme, self._shown = theme, None
 
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the part in view of every line."""
         lines = self._lines()
         if lines is self._shown and self._covers(view):
@@ -107,19 +107,19 @@ class ComparedLayer(Layer):
         ahead = _AHEAD * (view.high - view.low)
         share = min(1.0, _LINES_IN_FULL / max(len(lines), 1))
         points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
-        wider = View(low=view.low - ahead, high=view.high + ahead, points=points)
+        wider = LayerView(low=view.low - ahead, high=view.high + ahead, points=points)
         self._shown, self._range = lines, (wider.low, wider.high)
         drawn = [self._part(line, wider) for line in lines]
         self._item.set_lines(drawn)
         self._heights = [line.y for line in drawn] + self._draw_bands(lines, wider)
         return self._heights
 
-    def _part(self, line: Line, view: View) -> DrawnLine:
+    def _part(self, line: ComparedLine, view: LayerView) -> DrawnLine:
         curve, part = line.curve, _in_view(line.curve.x, view)
         x, y = thinned(curve.x[part], curve.middle[part], view.points)
         return DrawnLine(x, y, QColor(self._colour(line)), self._style(line))
 
-    def _draw_bands(self, lines: Sequence[Line], view: View) -> list[Doubles]:
+    def _draw_bands(self, lines: Sequence[ComparedLine], view: LayerView) -> list[Doubles]:
         """Draw the part in view of every band and return its heights."""
         assert self._plot is not None
         heights: list[Doubles] = []
@@ -138,7 +138,7 @@ class ComparedLayer(Layer):
             self._bands.pop().remove()
         return heights
 
-    def _covers(self, view: View) -> bool:
+    def _covers(self, view: LayerView) -> bool:
         """Return whether what is drawn fills a view in enough detail."""
         low, high = self._range
         return (
@@ -155,7 +155,7 @@ class ComparedLayer(Layer):
         """Return the lines drawn."""
         return [self._entry(line, line.label) for line in self._lines()]
 
-    def _entry(self, line: Line, text: str) -> Entry:
+    def _entry(self, line: ComparedLine, text: str) -> Entry:
         return Entry(text=text, colour=self._colour(line), mark=_STYLES[self._style(line)])
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
@@ -180,7 +180,7 @@ class ComparedLayer(Layer):
         return entries
 
     def readable(self) -> Sequence[Points]:
-        """Return the line of every group and run on show."""
+        """Return the line of every group and run shown."""
         found = []
         for line in self._lines():
             known = np.isfinite(line.curve.middle)
@@ -192,17 +192,17 @@ class ComparedLayer(Layer):
         """What is drawn at present, thinned, for each line."""
         return [(line.x, line.y) for line in self._item.lines]
 
-    def _style(self, line: Line) -> Qt.PenStyle:
+    def _style(self, line: ComparedLine) -> Qt.PenStyle:
         assert self._theme is not None
         return style_of(self._theme, line.place)
 
-    def _colour(self, line: Line) -> str:
+    def _colour(self, line: ComparedLine) -> str:
         assert self._theme is not None
         colour = colour_of(self._theme, line.place)
         return self._theme.on_panel(QColor(colour), _FAINT).name() if line.faint else colour
 
 
-def _in_view(x: Doubles, view: View) -> slice:
+def _in_view(x: Doubles, view: LayerView) -> slice:
     """Return the points between the ends of the x axis, and one beyond either end."""
     first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
     return slice(first, int(np.searchsorted(x, view.high, "right")) + 1)

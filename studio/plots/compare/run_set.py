@@ -54,7 +54,7 @@ class ComparedRun:
         """The folder of the run."""
         return self.results.path
 
-    def curve(self, plotted: str, metric: Metric, view: "View") -> tuple[Doubles, ...]:
+    def curve(self, plotted: str, metric: Metric, view: "ComparisonChoice") -> tuple[Doubles, ...]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
         There are no points until the training statistics are read.
@@ -78,7 +78,7 @@ class RunSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ComparisonChoice:
     """How the user wants to see a comparison."""
 
     x: XAxis = "steps"
@@ -100,7 +100,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ComparedLine:
     """One line of a plot, and the colour it has in every plot."""
 
     label: str
@@ -116,8 +116,8 @@ class Shown:
     """Everything that is shown of a comparison."""
 
     comparison: Comparison
-    view: View
-    lines: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    view: ComparisonChoice
+    lines: Mapping[str, tuple[ComparedLine, ...]] = field(default_factory=dict)
     """For each of :data:`PLOTTED`."""
     notes: tuple[str, ...] = ()
 
@@ -209,7 +209,7 @@ def _stamp(path: Path) -> Stamp:
 # Showing -----------------------------------------------------------------------------------------
 
 
-def build(found: RunSet, view: View) -> Shown:
+def build(found: RunSet, view: ComparisonChoice) -> Shown:
     """Compute everything that is shown of runs in one view of them.
 
     Raises:
@@ -227,8 +227,8 @@ def build(found: RunSet, view: View) -> Shown:
 
 
 def _lines(
-    plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: View
-) -> tuple[Line, ...]:
+    plotted: str, comparison: Comparison, runs: Mapping[Path, ComparedRun], view: ComparisonChoice
+) -> tuple[ComparedLine, ...]:
     lines = []
     several = len(comparison.groups) > 1
     for place, each in enumerate(comparison.groups):
@@ -241,13 +241,13 @@ def _lines(
         known = {path: (x, y) for path, (x, y) in curves.items() if len(x)}
         if each.name not in view.hidden and known:
             curve = _middle(list(known.values()))
-            lines.append(Line(label=each.name, place=place, curve=curve))
+            lines.append(ComparedLine(label=each.name, place=place, curve=curve))
         for run in members:
             if run.path in view.single and run.path in known and len(members) > 1:
                 alone = _alone(*known[run.path])
                 member = each.group.member_name(run.results)
                 label = f"{each.name} · {member}" if several else member
-                lines.append(Line(label=label, place=place, curve=alone, faint=True))
+                lines.append(ComparedLine(label=label, place=place, curve=alone, faint=True))
     return tuple(lines)
 
 

@@ -1,4 +1,4 @@
-"""The comparison on show: the runs chosen, how they are seen, and what comes of it."""
+"""The current comparison: the runs chosen, how they are seen, and what comes of it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +12,9 @@ from studio.plots.compare.run_set import (
     CHOICES,
     CRITIC_LOSS,
     RETURN,
+    ComparisonChoice,
     RunSet,
     Shown,
-    View,
     build,
     read_returns,
     read_training,
@@ -47,7 +47,7 @@ class CompareSession(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.view = View()
+        self.view = ComparisonChoice()
         self.shown: Shown | None = None
         """None without a comparison."""
         self.group = ""
@@ -66,7 +66,7 @@ class CompareSession(QObject):
 
     @property
     def active(self) -> bool:
-        """True while a comparison is on show."""
+        """True while a comparison is shown."""
         return self.shown is not None
 
     @property
@@ -76,7 +76,7 @@ class CompareSession(QObject):
 
     @Slot(object)
     def compare(self, paths: Sequence[Path], group: str = "") -> None:
-        """Read runs and show them, in place of those on show.
+        """Read runs and show them, in place of the current ones.
 
         Those of a ``group`` are drawn one by one besides their mean, and more may be added.
         """
@@ -87,7 +87,7 @@ class CompareSession(QObject):
         self._start()
 
     def extend(self, paths: Sequence[Path]) -> None:
-        """Show these runs of the group: those on show, and others that have begun since."""
+        """Show these runs of the group: those shown, and others that have begun since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
             single = self.view.single | (set(paths) - set(self._paths))
@@ -122,7 +122,7 @@ class CompareSession(QObject):
     # How it is seen ------------------------------------------------------------------------------
 
     def change(self, **values: Any) -> None:
-        """Change fields of the :class:`View`."""
+        """Change fields of the :class:`ComparisonChoice`."""
         view = replace(self.view, **values)
         if view == self.view:
             return
@@ -186,7 +186,7 @@ class CompareSession(QObject):
     def _start(self, *, only_changes: bool = False) -> None:
         """Show the runs in the present view; what is new of them is read."""
         self._again.stop()
-        # Those of before stay on show until there is something to take their place.
+        # Those of before stay shown until there is something to take their place.
         known = self._runs if only_changes else None
         self._task.start(partial(_read, self._runs, known, self._paths, self.view))
         self.busy_changed.emit(True)
@@ -219,7 +219,7 @@ class CompareSession(QObject):
             self._again.start()
 
 
-def y_label(plotted: str, view: View, metric: Metric) -> str:
+def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> str:
     """Return what a plot shows, as the name of its y axis."""
     if plotted == RETURN:
         return return_label(metric)
@@ -232,7 +232,7 @@ def _read(
     found: RunSet,
     shown: RunSet | None,
     paths: Sequence[Path],
-    view: View,
+    view: ComparisonChoice,
     report: Report,
     stopped: Stopped,
 ) -> None:

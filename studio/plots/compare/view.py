@@ -14,7 +14,7 @@ _SHARES = (72, 28)
 """Of the plots and of the table, in percent of the height."""
 
 
-class CompareView(QWidget):
+class RunComparisonView(QWidget):
     """Controls, plots and table of a comparison, and the session they show."""
 
     refused = Signal(str)

@@ -13,7 +13,7 @@ from td3core.arrays import Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class LayerView:
     """The part of the x axis in view."""
 
     low: float
@@ -67,7 +67,7 @@ class Layer(ABC):
 
     All plots are redrawn up to ten times a second, so a layer has to stay on Qt's fast path: pens
     one pixel wide, no antialiasing, opaque colours (:meth:`Theme.on_panel` blends them), no more
-    points than :attr:`View.points`, and no item touched that has not changed.
+    points than :attr:`LayerView.points`, and no item touched that has not changed.
     """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Layer(ABC):
         """Add the graphics items to a plot. Called once."""
 
     @abstractmethod
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the part in view.
 
         Returns:
@@ -110,7 +110,7 @@ class Layer(ABC):
         return ()
 
     def readable(self) -> Sequence[Points]:
-        """Return the curves on show, without NaN, for reading them point by point."""
+        """Return the displayed curves, without NaN, for reading them point by point."""
         return ()
 
     def points(self) -> Sequence[Points]:

@@ -7,8 +7,8 @@ from PySide6.QtGui import QColor
 
 from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import Curve
-from studio.plots.layers.curves import last_step_of, make_item, points_in_view, style_item
-from studio.plots.layers.layer import Entry, Layer, View
+from studio.plots.layers.curve_layers import last_step_of, make_item, points_in_view, style_item
+from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
@@ -42,7 +42,7 @@ class ParentCurveLayer(Layer):
             self._plot.addItem(item)
         self._colour()
 
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the part in view; nothing if the run has no ancestors."""
         shown_before, self._shown = self._shown, self.last_step() > 0.0
         if not self._shown:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 
 from studio.formatting import format_number, format_share
 from studio.plots.canvas import PlotCanvas
-from studio.plots.layers.layer import Entry, Layer, View
+from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
@@ -39,7 +39,7 @@ class ThresholdLayer(Layer):
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)
 
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the line; the y axis takes no notice of it.
 
         A threshold far above the returns would squeeze the curves to the bottom.

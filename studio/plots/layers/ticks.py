@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 
 from studio.plots.canvas import PlotCanvas
-from studio.plots.layers.layer import Layer, View
+from studio.plots.layers.layer import Layer, LayerView
 from td3core.arrays import Doubles
 
 
@@ -30,7 +30,7 @@ class TickLayer(Layer):
         """Add the lines to a plot."""
         plot.addItem(self._ticks, ignoreBounds=True)
 
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Mark the steps; the y axis takes no notice of them."""
         steps = [float(view.along.places_of(step)) for step in self.steps()]
         if self._ticks.xvals != steps:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, layers_of
 from studio.plots.grid import CurveGrid
-from studio.plots.layers.curves import CurveLayer
+from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.run.headline import Headline
 from studio.plots.view_controls import SmoothingSlider, make_axis_combo
 from studio.plots.x_axis import StepToX, map_of
@@ -21,7 +21,7 @@ _LEGEND_LINES = 2
 
 
 class PlotGrid(CurveGrid):
-    """The plots of :data:`PLOTS`, of the run on show; a click on a title makes its plot large."""
+    """The plots of :data:`PLOTS`, of the current run; a click on a title makes its plot large."""
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         cards = {

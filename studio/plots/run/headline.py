@@ -97,7 +97,7 @@ class Headline(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the numbers of the run on show."""
+        """Show the numbers of the current run."""
         model, means = self._model, self._model.record.curves.evaluations.column("mean")
         means = means[np.isfinite(means)]
         now, running = model.record.progress, model.in_progress

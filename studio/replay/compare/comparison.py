@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.compare.dialog import CompareDialog
-from studio.replay.compare.view import CompareView
+from studio.replay.compare.view import AgentComparisonView
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
@@ -19,11 +19,11 @@ _TIP = "Play two to four agents side by side"
 _NO_AGENT = "Choose an agent first"
 
 
-class Comparison(QObject):
+class AgentComparison(QObject):
     """Lets the player play several agents, and shows them; the player owns which."""
 
     changed = Signal(bool)
-    """Several agents are on show now, or one again."""
+    """Several agents are shown now, or one again."""
     closed = Signal(Path)
     """The user wants to see this agent alone."""
 
@@ -42,8 +42,8 @@ class Comparison(QObject):
         self._before_loading = before_loading
         self._dialog: CompareDialog | None = None
         self.on_show = False
-        """True while several agents are on show."""
-        self.view = CompareView()
+        """True while several agents are shown."""
+        self.view = AgentComparisonView()
         self.view.hide()
         self.action = QAction("Compare agents…", self)
         self.action.setObjectName("compare_action")
@@ -63,22 +63,22 @@ class Comparison(QObject):
 
     @property
     def active(self) -> bool:
-        """True if several agents are on show, or being loaded."""
+        """True if several agents are shown, or being loaded."""
         return bool(self._player.compared)
 
     @property
     def names(self) -> list[str]:
-        """What the agents on show are called; empty for one alone."""
+        """What the current agents are called; empty for one alone."""
         return [tile.title.text() for tile in self.view.tiles] if self.on_show else []
 
     @property
     def can_push(self) -> bool:
-        """True if one of the agents on show is pushed."""
+        """True if one of the current agents is pushed."""
         return self.on_show and self.view.push_button.isVisible()
 
     @Slot()
     def choose(self) -> None:
-        """Ask which agents to compare, first with the one on show."""
+        """Ask which agents to compare, first with the current one."""
         self.choose_with(None)
 
     def choose_with(self, other: Path | None) -> None:

@@ -75,7 +75,7 @@ class CompareDialog(QDialog):
             env_id: Only agents of this environment can be ticked.
             compared: Those that are ticked first.
             parent: The window.
-            run: The run on show; those that belong to it are listed, too.
+            run: The current run; those that belong to it are listed, too.
         """
         super().__init__(parent)
         self.setObjectName("compare_dialog")
@@ -112,7 +112,7 @@ class CompareDialog(QDialog):
             self._reader.read(partial(related_runs, run), self._add_related)
 
     def _add_related(self, found: list[Related]) -> None:
-        """List the agents of runs that belong to the one on show."""
+        """List the agents of runs that belong to the current one."""
         blocked = self.agents.blockSignals(True)
         for run in found:
             rows = [_Row(path, path.stem) for path in run.agents if self._item(path) is None]

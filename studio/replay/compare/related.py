@@ -13,7 +13,7 @@ from td3core.system.regular_files import exists
 
 
 class Related(NamedTuple):
-    """A run, what it is to the run on show, and its best and last agent, as far as it has them."""
+    """A run, what it is to the current run, and its best and last agent, as far as it has them."""
 
     title: str
     agents: tuple[Path, ...]

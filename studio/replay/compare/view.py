@@ -19,7 +19,7 @@ _PUSH_TIP = (
 )
 
 
-class CompareView(QWidget):
+class AgentComparisonView(QWidget):
     """A heading, and a tile for each agent."""
 
     tile_settled = Signal(QSize)

@@ -13,7 +13,7 @@ from td3core.playing.side_by_side import SideBySide
 from td3core.playing.step import RolloutStep
 
 
-class Episode:
+class RenderedEpisode:
     """Agents that play side by side, or one alone, and are drawn as one."""
 
     def __init__(

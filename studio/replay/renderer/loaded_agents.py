@@ -5,7 +5,7 @@ from pathlib import Path
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.camera import Camera
-from studio.replay.renderer.episode import Episode
+from studio.replay.renderer.episode import RenderedEpisode
 from td3core import checkpoint
 from td3core.checkpoint.agent import agent_of, facts_of, spec_of
 from td3core.config.consent import Consent
@@ -81,7 +81,7 @@ class LoadedAgents:
         """The critics of the first agent."""
         return self.first.critic
 
-    def begin(self, seed: int, index: int, *, draws: bool) -> Episode:
+    def begin(self, seed: int, index: int, *, draws: bool) -> RenderedEpisode:
         """Start an episode.
 
         Raises:
@@ -102,7 +102,7 @@ class LoadedAgents:
         except RequestError:
             playing.close()
             raise
-        return Episode(playing, log, self.first.env_id, self._camera, draws=draws)
+        return RenderedEpisode(playing, log, self.first.env_id, self._camera, draws=draws)
 
     def push(self, step: int) -> tuple[int, ...]:
         """Push the agents that are pushed at all, from this step on; return all such steps."""
@@ -111,7 +111,9 @@ class LoadedAgents:
         self._pushes.add(step)
         return tuple(self._pushes.starts)
 
-    def loaded(self, load: protocol.Load, episode: Episode, no_picture: str) -> protocol.Loaded:
+    def loaded(
+        self, load: protocol.Load, episode: RenderedEpisode, no_picture: str
+    ) -> protocol.Loaded:
         """Return the message about the agents, whose first episode has been drawn."""
         cameras, camera = episode.cameras()
         headers = [agent.header for agent in self._agents]

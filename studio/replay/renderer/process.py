@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from studio.replay.renderer import protocol
 from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.clock import HOLD_S, Clock
-from studio.replay.renderer.episode import Episode
+from studio.replay.renderer.episode import RenderedEpisode
 from studio.replay.renderer.frame_sender import FrameSender
 from studio.replay.renderer.heartbeat import Heartbeat
 from studio.replay.renderer.loaded_agents import LoadedAgents
@@ -55,7 +55,7 @@ class Renderer:
         self._out = FrameSender(connection, prefix)
         self._clock = Clock()
         self._agents: LoadedAgents | None = None
-        self._episode: Episode | None = None
+        self._episode: RenderedEpisode | None = None
         self._seed = 0
         self._ticket = 0
         self._load_now: protocol.Load | None = None
@@ -67,7 +67,7 @@ class Renderer:
         self._picture_sent = False
         self._recording = Recording()
         self._past: int | None = None
-        """The step on show, if it is not the one that the episode has reached."""
+        """The current step, if it is not the one that the episode has reached."""
         self._playback_id = 0
         self._loops = False
         self._step_sender = StepSender()
@@ -159,7 +159,7 @@ class Renderer:
         swept = sweep(critic, wanted.obs, wanted.action, wanted.dimension)
         self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
 
-    def _send_steps(self, episode: Episode) -> None:
+    def _send_steps(self, episode: RenderedEpisode) -> None:
         """Send the numbers of the steps that the window does not know yet, if it wants them."""
         assert self._agents is not None
         steps = self._step_sender.unsent(episode.log, self._playback_id, self._agents.critic)
@@ -299,7 +299,7 @@ class Renderer:
         self._picture_due = True
         self._playback_id += 1
 
-    def _advance_episode(self, episode: Episode) -> None:
+    def _advance_episode(self, episode: RenderedEpisode) -> None:
         episode.advance()
         self._picture_sent = False
         if self._steps_wanted:
@@ -328,7 +328,7 @@ class Renderer:
         self._clock.note_drawn(began)
         self._picture_due, self._picture_sent = False, True
 
-    def _shown(self, episode: Episode) -> tuple[Picture, protocol.Frame]:
+    def _shown(self, episode: RenderedEpisode) -> tuple[Picture, protocol.Frame]:
         """Return the picture to show, in the environment's size, with its numbers."""
         reached = episode.step.number, episode.step.over
         kept = None if self._past is None else self._recording.at(self._past)

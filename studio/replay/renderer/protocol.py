@@ -134,7 +134,7 @@ class Sweep(NamedTuple):
 
 
 class Capture(NamedTuple):
-    """Send the picture on show in the environment's own size."""
+    """Send the displayed picture in the environment's own size."""
 
 
 class Quit(NamedTuple):
@@ -205,7 +205,7 @@ class Loaded(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A step of the episode on show: its numbers, and in the window its pictures."""
+    """A step of the current episode: its numbers, and in the window its pictures."""
 
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""

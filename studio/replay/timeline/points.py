@@ -26,7 +26,7 @@ class TimelinePoint:
     mean_return: float | None = None
     marks: frozenset[Mark] = frozenset()
     role: str = ""
-    """Of an agent on show that is no longer saved, such as ``earlier best``."""
+    """Of a displayed agent that is no longer saved, such as ``earlier best``."""
     others: frozenset[Path] = frozenset()
     """Files that hold the same agent."""
 

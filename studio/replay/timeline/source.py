@@ -1,4 +1,4 @@
-"""What the timeline shows: the run on show, or how a bundled agent was trained."""
+"""What the timeline shows: the current run, or how a bundled agent was trained."""
 
 import json
 from functools import cache
@@ -31,7 +31,7 @@ class TimelineSource(QObject):
             announced.connect(self._soon.start)
 
     def note_shown(self, shown: ShownAgent) -> None:
-        """Take the agent on show; a bundled one may have a history of its own."""
+        """Take the current agent; a bundled one may have a history of its own."""
         self._shown = shown
         self._soon.start()
 
@@ -49,7 +49,7 @@ class TimelineSource(QObject):
 
 
 def _with_gone(points: list[TimelinePoint], shown: ShownAgent) -> list[TimelinePoint]:
-    """Add the agent on show if it is no longer saved, unless another file holds it."""
+    """Add the current agent if it is no longer saved, unless another file holds it."""
     if not shown.gone or any(point.env_steps == shown.env_steps for point in points):
         return points
     gone = TimelinePoint(

@@ -47,7 +47,7 @@ class Timeline(QAbstractSlider):
         self._points: Sequence[TimelinePoint] = ()
         self._shown: Path | None = None
         self._gone_step: int | None = None
-        """Step of the agent on show, if its file holds another one by now, or none."""
+        """Step of the current agent, if its file holds another one by now, or none."""
         self._theme: Theme | None = None
         self._showing = False
         self.setOrientation(Qt.Orientation.Horizontal)
@@ -81,7 +81,7 @@ class Timeline(QAbstractSlider):
 
     @property
     def current(self) -> TimelinePoint | None:
-        """The agent on show, if it is one of these."""
+        """The current agent, if it is one of these."""
         if self._gone_step is not None:
             return next((p for p in self._points if p.env_steps == self._gone_step), None)
         return next((p for p in self._points if self._shown and p.holds(self._shown)), None)
@@ -93,7 +93,7 @@ class Timeline(QAbstractSlider):
             self._update_value()
 
     def show_agent(self, shown: ShownAgent) -> None:
-        """Mark the agent on show."""
+        """Mark the current agent."""
         gone_step = shown.env_steps if shown.gone else None
         if (shown.path, gone_step) != (self._shown, self._gone_step):
             self._shown, self._gone_step = shown.path, gone_step
@@ -112,7 +112,7 @@ class Timeline(QAbstractSlider):
 
     def _describe(self, point: TimelinePoint | None) -> None:
         count = len(self._points)
-        shown = point.text if point else "none of them on show"
+        shown = point.text if point else "none of them shown"
         text = f"{count} agents; {shown}" if count else _EMPTY
         if text != self.accessibleDescription():
             self.setAccessibleDescription(text)
@@ -170,7 +170,7 @@ class Timeline(QAbstractSlider):
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or not self._points:
             event.ignore()
         elif self.current is None and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            # Another agent is on show: begin at the newest one.
+            # Another agent is shown: begin at the newest one.
             self._choose(self._points[-1])
         else:
             super().keyPressEvent(event)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from studio.session.history import RunHistory
 
 if TYPE_CHECKING:
-    from studio.experiments.panel import ManyRunsPanel
+    from studio.experiments.groups_panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
-    from studio.instruments.panel import InstrumentPanel
+    from studio.instruments.instruments_panel import InstrumentPanel
     from studio.window.main_window import MainWindow
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings
 
 from studio.formatting import format_return
-from studio.replay.options import OPENGL_CHOICES
+from studio.replay.replay_options import OPENGL_CHOICES
 from studio.session.controller import SessionState
 from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
@@ -72,7 +72,7 @@ def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
             name="follow_latest",
             group="Replay",
             text="Follow the latest agent of a run",
-            tip="Show each new checkpoint of the run on show as soon as it is saved",
+            tip="Show each new checkpoint of the current run as soon as it is saved",
             read=lambda: window.replay.options.follow_latest,
             write=follow_latest,
         ),

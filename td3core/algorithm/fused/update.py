@@ -27,7 +27,7 @@ class KernelChoice:
     """Calls in a row on as many threads, and how often each gets its turn. Single calls could not
     be compared: only every second one moves the actor, and sleeping threads take time to wake."""
     TRIALS = 2 * ROUNDS * BLOCK
-    KEPT = 3_000
+    RECHECK_AFTER_CALLS = 3_000
     """Calls until both are tried again: another program may need the second core by then."""
     CLEARLY_FASTER = 1.1
     """What the second thread must gain: it takes a core from everything else."""
@@ -50,7 +50,7 @@ class KernelChoice:
         self._calls += 1
         if self.parallel is None:
             return self._try(count, arguments)
-        if self._may_be_parallel and self._calls > self.KEPT:
+        if self._may_be_parallel and self._calls > self.RECHECK_AFTER_CALLS:
             self.parallel, self._calls, self._seconds = None, 0, ([], [])
             return self(count, arguments)
         return self._run(self.parallel, arguments)

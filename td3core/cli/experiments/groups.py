@@ -10,7 +10,7 @@ from rich.console import Console
 from td3core import checkpoint
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
-from td3core.cli.terminal import Answer, console, log, log_error
+from td3core.cli.terminal import CommandResult, console, log, log_error
 from td3core.cli.train import FAILED, ending_as_dict
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import Consent
@@ -33,7 +33,7 @@ def train_group(
     consent: Consent,
     *,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Train a new group."""
     group, allocation = plan_group(runs_dir, seeds, config, tunables, consent, jobs)
     return _run(group, allocation, consent, as_json=as_json)
@@ -41,7 +41,7 @@ def train_group(
 
 def resume_group(
     group: Group, steps: int | None, jobs: int | None, consent: Consent, *, as_json: bool
-) -> Answer:
+) -> CommandResult:
     """Continue a group: resume what was interrupted, start what was not started."""
     if steps is not None:
         group = group.with_steps(steps)
@@ -59,7 +59,7 @@ def _run(
     *,
     save: bool = False,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
     log(f"Group {group.name}")
     log(f"{len(group.seeds)} runs, {allocation.reason}")
@@ -79,11 +79,11 @@ def _run(
         log(f"Continue with: td3-studio resume {group.name}")
     result = {"group": group.name, "runs": [_as_dict(status) for status in statuses]}
     if killed:
-        return Answer(status=INTERRUPTED, result=result, error="Interrupted.")
+        return CommandResult(status=INTERRUPTED, result=result, error="Interrupted.")
     error = _failures(statuses)
     if error:
         log_error("Runs failed:", error)
-    return Answer(status=FAILED if error else 0, result=result, error=error)
+    return CommandResult(status=FAILED if error else 0, result=result, error=error)
 
 
 def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:

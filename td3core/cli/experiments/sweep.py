@@ -9,7 +9,7 @@ from td3core.cli.consent import obtain_consent, with_typed_consent
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import Answer, console, log, log_error, print_result
+from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
 from td3core.cli.train import FAILED
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
@@ -49,7 +49,7 @@ def sweep(
     ] = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Search for good settings. The same command continues a sweep that was interrupted."""
     from td3core.experiments.sweeps.folder import SweepFolder
     from td3core.experiments.sweeps.launch import SweepRequest, read_sweep_file, with_module
@@ -78,7 +78,7 @@ def sweep(
     return _conduct(request, as_json=as_json)
 
 
-def _conduct(request: "SweepRequest", *, as_json: bool) -> Answer:
+def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:
     from td3core.cli.experiments.sweep_progress import SweepProgress, summary
     from td3core.experiments.sweeps.launch import conduct
 
@@ -92,15 +92,15 @@ def _conduct(request: "SweepRequest", *, as_json: bool) -> Answer:
     if failed:
         log_error("The sweep was given up:", state.message)
         result["stopped"] = "failed"
-        return Answer(status=FAILED, result=result, error=state.message)
+        return CommandResult(status=FAILED, result=result, error=state.message)
     if state.message:
         log(state.message)
     if result["stopped"] != "finished":
         log(f"Continue with: td3-studio sweep resume {state.name}")
-    return Answer(result=result)
+    return CommandResult(result=result)
 
 
-def _show(folder: "SweepFolder", *, as_json: bool) -> Answer:
+def _show(folder: "SweepFolder", *, as_json: bool) -> CommandResult:
     from td3core.cli.experiments.sweep_progress import summary, trials_table
     from td3core.experiments.sweeps.state import importance_of, read_sweep
 
@@ -112,13 +112,13 @@ def _show(folder: "SweepFolder", *, as_json: bool) -> Answer:
             print_result(line)
         for name, share in importance.items():
             print_result(f"importance  {name:<24} {share:.0%}")
-    return Answer(result=as_dict(state) | {"importance": importance})
+    return CommandResult(result=as_dict(state) | {"importance": importance})
 
 
-def _stop(folder: "SweepFolder") -> Answer:
+def _stop(folder: "SweepFolder") -> CommandResult:
     folder.ask_to_stop()
     log(f"The sweep {folder.name} saves its runs and stops.")
-    return Answer(result={"name": folder.name, "stopping": True})
+    return CommandResult(result={"name": folder.name, "stopping": True})
 
 
 def as_dict(state: "SweepState") -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.agents import Seed, environment_of, film_file
 from td3core.cli.consent import obtain_consent
-from td3core.cli.film import options
+from td3core.cli.film import film_options
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_run, runs_folder
-from td3core.cli.terminal import Answer, console, print_result
+from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import Message, RequestError
 
 if TYPE_CHECKING:
@@ -22,23 +22,23 @@ _LEAST_SIZE, _MOST_SIZE = 160, 7680
 
 
 def film(
-    sources: options.Sources,
-    out: options.Out,
-    episodes: options.EpisodesPer = 1,
+    sources: film_options.Sources,
+    out: film_options.Out,
+    episodes: film_options.EpisodesPer = 1,
     seed: Seed = 0,
-    most_s: options.MostSeconds = None,
-    size: options.Size = None,
-    side_by_side: options.SideBySide = False,
-    noise: options.Noise = False,
-    push: options.Push = False,
-    push_at: options.PushAt = None,
-    columns: options.Columns = 0,
-    speed: options.Speed = 1.0,
+    most_s: film_options.MostSeconds = None,
+    size: film_options.Size = None,
+    side_by_side: film_options.SideBySide = False,
+    noise: film_options.Noise = False,
+    push: film_options.Push = False,
+    push_at: film_options.PushAt = None,
+    columns: film_options.Columns = 0,
+    speed: film_options.Speed = 1.0,
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Film how an agent grew, checkpoint by checkpoint, or agents side by side."""
     from td3core.checkpoint import load
     from td3core.exporters.film.growth import FilmSettings, record_growth
@@ -72,7 +72,7 @@ def film(
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
         print_result(f"film of {len(growth.scenes)} checkpoints, {length}, written to {out}")
-    return Answer(result=_result(growth, out))
+    return CommandResult(result=_result(growth, out))
 
 
 def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":

@@ -9,7 +9,7 @@ from td3core.cli.consent import obtain_consent
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.paths import find_checkpoint
-from td3core.cli.terminal import Answer, console, print_result
+from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def film_side_by_side(
     *,
     trust_env: bool,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Film agents that play in step; return the answer of the command."""
     from td3core.checkpoint import load
     from td3core.exporters.film.side_by_side import record_side_by_side
@@ -38,7 +38,7 @@ def film_side_by_side(
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
         print_result(f"film of {len(film.agents)} agents, {length}, written to {out}")
-    return Answer(result=_result(film, out))
+    return CommandResult(result=_result(film, out))
 
 
 def compared_agents(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.options import AsJson, Run, RunsDir
 from td3core.cli.paths import find_run
-from td3core.cli.terminal import Answer, console, log, log_error
+from td3core.cli.terminal import CommandResult, console, log, log_error
 from td3core.cli.train import FAILED, ending_as_dict
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.25
 
 
-def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> Answer:
+def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> CommandResult:
     """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Ended, Failed, Interrupted
@@ -33,19 +33,19 @@ def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> Answ
                     time.sleep(_POLL_S)
     except KeyboardInterrupt:
         log("Stopped following; the run continues.")
-        return Answer(result={"run": str(path), "state": str(follower.state or "running")})
+        return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
 
 
-def _answer(event: "Ended | Failed | Interrupted") -> Answer:
+def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
     from td3core.protocol.events import Failed, Interrupted
 
     if isinstance(event, Interrupted):
         error = f"{event.run.name} was interrupted; `td3-studio resume` continues it."
         log_error("The run does not continue:", error)
         result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
-        return Answer(status=FAILED, result=result, error=error)
+        return CommandResult(status=FAILED, result=result, error=error)
     if isinstance(event, Failed):
         log_error("The run failed:", event.message)
         result = ending_as_dict(event.ending) | {"message": event.message, "state": "failed"}
-        return Answer(status=FAILED, result=result, error=event.message)
-    return Answer(result=ending_as_dict(event) | {"state": str(event.state)})
+        return CommandResult(status=FAILED, result=result, error=event.message)
+    return CommandResult(result=ending_as_dict(event) | {"state": str(event.state)})

@@ -7,7 +7,7 @@ import typer
 
 from td3core.cli.options import AsJson, Run, RunsDir
 from td3core.cli.paths import find_run
-from td3core.cli.terminal import Answer, print_result
+from td3core.cli.terminal import CommandResult, print_result
 from td3core.config import parse_value
 from td3core.errors import RequestError
 
@@ -29,7 +29,7 @@ def tune(
     timeout: Timeout = _TIMEOUT_S,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
-) -> Answer:
+) -> CommandResult:
     """Change live settings of a run that trains in another process."""
     values = _values(changes)
     return _ask(run, runs_dir, "tune", lambda control: control.change(values), timeout, as_json)
@@ -37,28 +37,28 @@ def tune(
 
 def pause(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> Answer:
+) -> CommandResult:
     """Pause a run that trains in another process."""
     return _ask(run, runs_dir, "pause", lambda control: control.pause(), timeout, as_json)
 
 
 def unpause(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> Answer:
+) -> CommandResult:
     """Let a paused run continue."""
     return _ask(run, runs_dir, "unpause", lambda control: control.resume(), timeout, as_json)
 
 
 def save(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> Answer:
+) -> CommandResult:
     """Save a checkpoint of a run that trains in another process."""
     return _ask(run, runs_dir, "save", lambda control: control.save(), timeout, as_json)
 
 
 def stop(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> Answer:
+) -> CommandResult:
     """Save the agent of a run that trains in another process, and end the run."""
     return _ask(run, runs_dir, "stop", lambda control: control.stop(), timeout, as_json)
 
@@ -90,7 +90,7 @@ def _ask(
     ask: "Callable[[RemoteControl], int]",
     timeout_s: float,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Make a request and wait for the answer.
 
     Raises:
@@ -108,4 +108,4 @@ def _ask(
         more = f" {answer.message}" if answer.message else ""
         print_result(f"applied at step {answer.env_steps}.{more}".removesuffix("."))
     result = {"run": str(path), "request": request, "env_steps": answer.env_steps}
-    return Answer(result=result | {"revision": answer.revision, "message": answer.message})
+    return CommandResult(result=result | {"revision": answer.revision, "message": answer.message})

@@ -22,7 +22,7 @@ SET_BY_SWEEP = {
 """Settings that are fields of the file itself, by the name of the field."""
 
 LARGEST_GRID = 100_000
-_OWN_PROCESS = {"threads": 1, "eval_beside": False}
+_OWN_PROCESS = {"threads": 1, "background_evaluation": False}
 """Defaults of a run that shares the machine with others; the results are the same either way."""
 
 

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
-from studio.experiments.panel import ManyRunsPanel
+from studio.experiments.groups_panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
@@ -86,7 +86,7 @@ def fill_in(find: Callable[[str], QWidget], env: str, steps: int, seeds: str = "
     find("steps_spin").setValue(steps)
     for name, value in TINY.items():
         find(f"field_{name}").setValue(value)
-    find("field_eval_beside").setChecked(False)
+    find("field_background_evaluation").setChecked(False)
     find("seeds_edit").setText(seeds)
 
 

@@ -12,8 +12,8 @@ from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
 from studio.instruments.chart import decimated
-from studio.instruments.curves import NO_CRITIC
-from studio.instruments.panel import InstrumentPanel
+from studio.instruments.episode_curves import NO_CRITIC
+from studio.instruments.instruments_panel import InstrumentPanel
 from studio.replay.player import Player
 from studio.theme.theme import load_theme
 from td3core import checkpoint

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider, QWidget
 
 from studio.formatting import format_value
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from studio.session import markers
 from studio.session.history import read_history
 from studio.session.markers import Marker

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QDoubleSpinBox, QSlider
 
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from td3core.config import Tunables, changes
 
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, PlotSpec, layers_of
 from studio.plots.layers.change_markers import ChangeMarkerLayer
-from studio.plots.layers.curves import CurveLayer
+from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
 from studio.plots.layers.notes import NoteLayer
 from studio.session.curves import RunCurves

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from studio.plots.layers.curves import CurveLayer
+from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
 from td3core.config import make_settings

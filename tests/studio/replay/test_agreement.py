@@ -26,7 +26,7 @@ def save(run: RunDirectory, name: str, env_steps: int) -> Path:
 
 
 def marked(pane: ReplayPane) -> tuple[str, str, str]:
-    """Return what list, timeline and caption say about the agent on show."""
+    """Return what list, timeline and caption say about the current agent."""
     current, row = pane.timeline.current, pane.checkpoints.view.currentIndex()
     return (
         str(row.data()) if pane.checkpoints.view.selectionModel().isSelected(row) else "none",
@@ -89,7 +89,7 @@ def test_an_overwritten_best_is_marked_by_the_file_of_its_own_step_if_there_is_o
     qtbot.waitUntil(lambda: marked(pane) == expected, timeout=WAIT_MS)
     assert pane.checkpoints.chosen() == step
     qtbot.waitUntil(lambda: steps(pane) == [2000, 3000], timeout=WAIT_MS)
-    # The best one can be chosen: it is another agent than the one on show.
+    # The best one can be chosen: it is another agent than the current one.
     pane.timeline.setFocus()
     qtbot.keyClick(pane.timeline, Qt.Key.Key_Right)
     newest = ("best  3k  7.0", "Step 3,000, return 7.0, best", "newest, step 3,000")

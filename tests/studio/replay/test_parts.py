@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.replay.caption import Caption
+from studio.replay.caption import PictureCaption
 from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.clock import Clock
 from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
@@ -164,7 +164,7 @@ def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
 
 
 def test_the_numbers_below_a_picture_change_without_a_layout(qtbot: QtBot) -> None:
-    caption = Caption()
+    caption = PictureCaption()
     qtbot.addWidget(caption)
     caption.resize(400, 60)
     caption.show()

@@ -50,7 +50,7 @@ print(json.dumps(rows))
 
 
 def drawn(qtbot: QtBot, player: Player) -> NDArray[np.int64]:
-    """Return the pixels of the step on show in the environment's own size."""
+    """Return the pixels of the current step in the environment's own size."""
     with qtbot.waitSignal(player.captured, timeout=WAIT_MS) as captured:
         player.capture()
     return np.frombuffer(captured.args[0].constBits(), np.uint8).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The timeline: all agents of the run on show, chosen by mouse or keys."""
+"""The timeline: all agents of the current run, chosen by mouse or keys."""
 
 import time
 from importlib.resources import files

@@ -3,8 +3,8 @@
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction
 
-from studio.run_browser.columns import Column
-from studio.run_browser.panel import RunBrowser
+from studio.run_browser.browser import RunBrowser
+from studio.run_browser.columns import RunColumn
 from td3core.runs.directory import RunDirectory
 from tests.studio.window.test_main_job import click
 
@@ -17,7 +17,7 @@ def read_again(qtbot, browser: RunBrowser) -> None:
     qtbot.waitUntil(lambda: not browser._scanner.busy, timeout=20_000)
 
 
-def listed(browser: RunBrowser, column: Column = Column.RUN) -> list[str]:
+def listed(browser: RunBrowser, column: RunColumn = RunColumn.RUN) -> list[str]:
     """Return a column as it is seen, top to bottom, branches indented by two spaces."""
 
     def below(parent: QModelIndex, depth: int) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
-from studio.run_browser.columns import Column, about, lines_of, told_below
+from studio.run_browser.columns import RunColumn, about, lines_of, told_below
 from studio.run_browser.delegate import hidden_columns
 from studio.run_browser.sparklines import read_means
 from td3core.config import to_dict
@@ -65,7 +65,7 @@ def test_runs_of_the_same_settings_are_told_apart_where_the_list_is_narrow(
 def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Path) -> None:
     run = make_run(runs_dir, reached=1000)
     read_again(qtbot, browser)
-    cell = browser.proxy.index(0, Column.CURVE)
+    cell = browser.proxy.index(0, RunColumn.CURVE)
     area = browser.view.visualRect(cell)
     assert area.width() > 40
     wanted = QColor(browser.view._delegate.colour)
@@ -87,17 +87,17 @@ def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Pa
     browser.view.shutdown()
 
 
-@pytest.mark.parametrize(("width", "seen"), [(300, {Column.BEST}), (700, {Column.CURVE})])
+@pytest.mark.parametrize(("width", "seen"), [(300, {RunColumn.BEST}), (700, {RunColumn.CURVE})])
 def test_a_narrow_list_keeps_the_names(qtbot, browser, runs_dir: Path, width, seen) -> None:
     make_run(runs_dir)
     read_again(qtbot, browser)
     browser.resize(width, 300)
     view = browser.view
     qtbot.waitUntil(lambda: view.viewport().width() < width)
-    assert view.columnWidth(Column.RUN) >= 150
+    assert view.columnWidth(RunColumn.RUN) >= 150
     assert not any(view.isColumnHidden(column) for column in seen)
     # Its word goes before its icon.
-    assert view.columnWidth(Column.STATE) >= 30
+    assert view.columnWidth(RunColumn.STATE) >= 30
     if width == 300:
         assert not browser.view.horizontalScrollBar().isVisible()
-        assert browser.proxy.index(0, Column.STATE).data(Qt.ItemDataRole.ToolTipRole)
+        assert browser.proxy.index(0, RunColumn.STATE).data(Qt.ItemDataRole.ToolTipRole)

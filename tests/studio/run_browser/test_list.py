@@ -9,7 +9,7 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from pytestqt.modeltest import ModelTester
 
 from studio.run_browser import scanner
-from studio.run_browser.columns import Column, started
+from studio.run_browser.columns import RunColumn, started
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
 from studio.session.history import read_history
@@ -44,15 +44,15 @@ def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> No
         created="2026-01-03T10:00:00+00:00",
     )
     read_again(qtbot, browser)
-    row = {column: listed(browser, column)[1].strip() for column in Column}
-    assert row[Column.RUN] == "slow start"
-    assert row[Column.STATE] == "stopped"
+    row = {column: listed(browser, column)[1].strip() for column in RunColumn}
+    assert row[RunColumn.RUN] == "slow start"
+    assert row[RunColumn.STATE] == "stopped"
     last, best = return_at(1500) + 50, max(return_at(s) + 50 for s in range(750, 1501, 250))
-    assert (row[Column.LAST], row[Column.BEST]) == (f"{last:,.1f}", f"{best:,.1f}")
-    assert (row[Column.STEPS], row[Column.DURATION]) == ("1.5k of 4k", "10 s")
-    assert row[Column.STARTED] == started("2026-01-03T10:00:00+00:00")
-    assert (row[Column.SEED], row[Column.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
-    assert row[Column.PARENT] == f"{description_of(parent)} at 500"
+    assert (row[RunColumn.LAST], row[RunColumn.BEST]) == (f"{last:,.1f}", f"{best:,.1f}")
+    assert (row[RunColumn.STEPS], row[RunColumn.DURATION]) == ("1.5k of 4k", "10 s")
+    assert row[RunColumn.STARTED] == started("2026-01-03T10:00:00+00:00")
+    assert (row[RunColumn.SEED], row[RunColumn.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
+    assert row[RunColumn.PARENT] == f"{description_of(parent)} at 500"
 
 
 def test_states_are_told_apart(qtbot, browser, runs_dir) -> None:
@@ -63,13 +63,13 @@ def test_states_are_told_apart(qtbot, browser, runs_dir) -> None:
     (damaged.path / "run.toml").write_text("[[[")
     with RunLock(living.path):
         read_again(qtbot, browser)
-        found = listed(browser, Column.STATE)
+        found = listed(browser, RunColumn.STATE)
         assert sorted(found) == sorted(
             ["running", "interrupted", "failed", "stopped", "finished", "damaged"]
         )
     read_again(qtbot, browser)
-    assert "running" not in listed(browser, Column.STATE)
-    assert listed(browser, Column.STATE).count("interrupted") == 2
+    assert "running" not in listed(browser, RunColumn.STATE)
+    assert listed(browser, RunColumn.STATE).count("interrupted") == 2
 
 
 def test_branches_stand_below_their_parent_only_while_sorted_by_start(
@@ -84,7 +84,7 @@ def test_branches_stand_below_their_parent_only_while_sorted_by_start(
     read_again(qtbot, browser)
     names = [text.split(" · ")[0] for text in listed(browser)]
     assert names == ["e", "d", "a", "  b", "    c"]
-    browser.view.sortByColumn(Column.RUN, Qt.SortOrder.DescendingOrder)
+    browser.view.sortByColumn(RunColumn.RUN, Qt.SortOrder.DescendingOrder)
     assert [text.split(" · ")[0] for text in listed(browser)] == list("edcba")
 
 
@@ -101,7 +101,9 @@ def test_runs_that_claim_to_descend_from_one_another_are_all_listed(
     assert len(history.record.parent_curves.training) == 0
 
 
-@pytest.mark.parametrize("column", [Column.LAST, Column.STEPS, Column.SEED, Column.DURATION])
+@pytest.mark.parametrize(
+    "column", [RunColumn.LAST, RunColumn.STEPS, RunColumn.SEED, RunColumn.DURATION]
+)
 def test_numbers_sort_as_numbers_and_what_is_missing_comes_last(
     qtbot, browser, runs_dir, column
 ) -> None:
@@ -110,10 +112,10 @@ def test_numbers_sort_as_numbers_and_what_is_missing_comes_last(
     make_run(runs_dir, steps=2000, reached=0)
     read_again(qtbot, browser)
     browser.view.sortByColumn(column, Qt.SortOrder.DescendingOrder)
-    seeds = [10, 2, 9, 0] if column is not Column.SEED else [10, 9, 2, 0]
-    assert [int(text) for text in listed(browser, Column.SEED)] == seeds
+    seeds = [10, 2, 9, 0] if column is not RunColumn.SEED else [10, 9, 2, 0]
+    assert [int(text) for text in listed(browser, RunColumn.SEED)] == seeds
     browser.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
-    assert [int(text) for text in listed(browser, Column.SEED)] == seeds[::-1]
+    assert [int(text) for text in listed(browser, RunColumn.SEED)] == seeds[::-1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor
 
-from studio.run_browser.columns import Column
+from studio.run_browser.columns import RunColumn
 from studio.run_browser.dialogs import SettingsDialog
 from studio.run_browser.tree_model import ROW
 from studio.session.history import read_history
@@ -131,13 +131,13 @@ def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, tmp_path)
     listener = start_pendulum(qtbot, window, find)
     assert not action(window.runs, "open").isEnabled()
     assert "training" in action(window.runs, "open").toolTip()
-    qtbot.waitUntil(lambda: "running" in listed(window.runs, Column.STATE), timeout=10_000)
+    qtbot.waitUntil(lambda: "running" in listed(window.runs, RunColumn.STATE), timeout=10_000)
     window.runs.view.doubleClicked.emit(window.runs.proxy.find(run.path))
     assert not find("runs_reading").isVisible()
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: action(window.runs, "open").isEnabled(), timeout=20_000)
     assert window.model.record.run == listener.said[-1].run
-    qtbot.waitUntil(lambda: "running" not in listed(window.runs, Column.STATE), timeout=10_000)
+    qtbot.waitUntil(lambda: "running" not in listed(window.runs, RunColumn.STATE), timeout=10_000)
 
 
 def test_the_settings_of_a_run_are_shown_with_those_changed_in_bold(

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from studio.run_browser.columns import Column, about, detail_of, text_of
+from studio.run_browser.columns import RunColumn, about, detail_of, text_of
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
 from tests.studio.fake_runs import make_run
@@ -41,7 +41,7 @@ def test_one_bad_run_stops_no_list(runs_dir: Path) -> None:
     assert set(rows) == {good.name, "pipe", odd.name, "table"}
     assert "not a regular file" in rows["pipe"].problem
     for row in rows.values():
-        for column in Column:
+        for column in RunColumn:
             text_of(row, column, "").encode()
         about(row).encode()
 

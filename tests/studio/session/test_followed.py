@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from studio.app import build_window
-from studio.run_browser.columns import Column
+from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.window.main_window import MainWindow
@@ -39,7 +39,7 @@ TINY = {
     "buffer_size": "2000",
     "eval_interval": "400",
     "eval_episodes": "1",
-    "eval_beside": "false",
+    "background_evaluation": "false",
     "checkpoint_interval": "500",
     "keep_every": "1",
 }
@@ -76,7 +76,7 @@ def test_a_run_of_another_process_is_followed_and_steered(
 ) -> None:
     guard = DiskGuard(runs_dir, monkeypatch)
     run = open_run(qtbot, window, find, runs_dir)
-    assert listed(window.runs, Column.STATE) == ["running"]
+    assert listed(window.runs, RunColumn.STATE) == ["running"]
     model, controller = window.model, window.controller
     guard.watch()
     assert "in another process" in find("status_device").text()
@@ -129,7 +129,7 @@ def test_a_followed_run_that_is_killed_is_shown_as_interrupted_and_can_be_resume
     assert window.controller.state is SessionState.IDLE
     assert "was interrupted" in find("banner_text").text()
     read_again(qtbot, window.runs)
-    assert listed(window.runs, Column.STATE) == ["interrupted"]
+    assert listed(window.runs, RunColumn.STATE) == ["interrupted"]
     assert find("resume_button").isEnabled()
 
 

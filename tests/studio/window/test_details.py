@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import about_steps
 from studio.plots.axis import ShortAxis
-from studio.run_browser.columns import Column, started
+from studio.run_browser.columns import RunColumn, started
 from studio.run_browser.dialogs import SettingsDialog, ask_note, ask_to_trash
 from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import LINES
@@ -312,7 +312,7 @@ def test_the_first_column_tells_the_seed_and_the_algorithm(qtbot, browser, runs_
     make_run(runs_dir, seed=4, name="W" * 300)
     make_run(runs_dir, seed=5, first=500, parent=("gone", 500))
     read_again(qtbot, browser)
-    cells = [browser.proxy.index(number, Column.RUN) for number in range(3)]
+    cells = [browser.proxy.index(number, RunColumn.RUN) for number in range(3)]
     found = sorted(cell.data(LINES) for cell in cells)
     assert [lines[0][:14] for lines in found] == ["W" * 14, "seed 3 · DDPG ", "seed 5 · TD3 ·"]
     assert found[0][1].startswith("seed 4 · TD3")
@@ -327,9 +327,9 @@ def test_runs_of_long_names_are_told_apart_at_1280_pixels(qtbot, browser, runs_d
     about = (parent.path.name, 500)
     make_run(runs_dir, "BipedalWalkerHardcore-v3", seed=13, first=500, parent=about)
     read_again(qtbot, browser)
-    top = browser.proxy.index(0, Column.RUN)
+    top = browser.proxy.index(0, RunColumn.RUN)
     metrics = browser.view.fontMetrics()
-    for cell in (top, browser.proxy.index(0, Column.RUN, top)):
+    for cell in (top, browser.proxy.index(0, RunColumn.RUN, top)):
         room = browser.view.visualRect(cell).width() - 14
         lines = cell.data(LINES)
         detail = next(line for line in lines if "seed 1" in line)
@@ -365,7 +365,7 @@ def test_the_year_is_told_of_runs_of_other_years() -> None:
 def test_the_detail_is_drawn_below_the_name(qtbot, browser, runs_dir) -> None:
     make_run(runs_dir)
     read_again(qtbot, browser)
-    cell = browser.view.visualRect(browser.proxy.index(0, Column.RUN))
+    cell = browser.view.visualRect(browser.proxy.index(0, RunColumn.RUN))
     seen = browser.view.viewport().grab(cell).toImage()
     ground = seen.pixelColor(seen.width() - 1, 1)
     middle = seen.height() // 2
@@ -381,16 +381,16 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
         browser.resize(width, 250)
         qtbot.waitUntil(lambda: view.header().length() <= view.viewport().width())
         assert not view.horizontalScrollBar().isVisible()
-        assert view.columnWidth(Column.RUN) >= 240
-    assert not view.isColumnHidden(Column.BEST)
-    assert not view.isColumnHidden(Column.STARTED)
+        assert view.columnWidth(RunColumn.RUN) >= 240
+    assert not view.isColumnHidden(RunColumn.BEST)
+    assert not view.isColumnHidden(RunColumn.STARTED)
     # As wide as beside the other panels of a window of 1280 pixels, with a scroll bar.
     browser.resize(638, 250)
-    assert not view.isColumnHidden(Column.STEPS)
-    for column, text in ((Column.BEST, "-1,804.6"), (Column.STEPS, "11.2k of 300k")):
+    assert not view.isColumnHidden(RunColumn.STEPS)
+    for column, text in ((RunColumn.BEST, "-1,804.6"), (RunColumn.STEPS, "11.2k of 300k")):
         assert view.fontMetrics().horizontalAdvance(text) + 12 <= view.columnWidth(column)
     browser.resize(1400, 250)
-    assert not any(view.isColumnHidden(column) for column in Column)
+    assert not any(view.isColumnHidden(column) for column in RunColumn)
 
 
 def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(

@@ -183,7 +183,7 @@ def test_the_status_line_says_how_the_last_run_went(qtbot, window, find):
     click(qtbot, find("train_button"))
     qtbot.waitUntil(lambda: "CartPole-v1" in window.banner.text, timeout=20_000)
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=20_000)
-    # The request was refused; the run on show did not fail.
+    # The request was refused; the current run did not fail.
     assert "stopped" in find("status_state").text()
 
 

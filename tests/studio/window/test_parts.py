@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_duration
-from studio.live.panel import LivePanel
+from studio.live.live_panel import LivePanel
 from studio.session.controller import SessionState
 from studio.widgets.number_box import NumberBox
 from studio.widgets.slider_scale import from_slider, to_slider

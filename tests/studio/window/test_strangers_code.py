@@ -47,7 +47,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strang
 @pytest.fixture
 def run(stranger: Stranger, tmp_path: Path) -> Path:
     """Return a run in the window's folder; nobody has imported its module yet."""
-    found = finish(tmp_path / "runs", ENV, eval_interval=30, eval_beside=False).run
+    found = finish(tmp_path / "runs", ENV, eval_interval=30, background_evaluation=False).run
     stranger.leave(NAME)
     return found
 

@@ -8,8 +8,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from studio.app import build_window
-from studio.live.panel import LivePanel
-from studio.run_browser.columns import Column
+from studio.live.live_panel import LivePanel
+from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.widgets import messages
@@ -188,7 +188,7 @@ def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, t
     window.status.show_state(SessionState.IDLE)
     assert "finished" in find("status_state").text()
     assert window.banner.isVisible()
-    # A run that starts is not described by the numbers of the one on show.
+    # A run that starts is not described by the numbers of the current one.
     window.status.show_state(SessionState.STARTING)
     assert find("status_numbers").text() == ""
 
@@ -216,7 +216,7 @@ def test_the_first_click_on_best_puts_the_best_first(qtbot, browser, runs_dir) -
     better = make_run(runs_dir, seed=2, reached=1000)
     read_again(qtbot, browser)
     header = browser.view.header()
-    place = header.sectionViewportPosition(Column.BEST) + 10
+    place = header.sectionViewportPosition(RunColumn.BEST) + 10
     qtbot.mouseClick(
         header.viewport(),
         Qt.MouseButton.LeftButton,

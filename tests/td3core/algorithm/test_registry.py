@@ -15,7 +15,7 @@ from td3core.checkpoint.shapes import network_shapes
 from td3core.config import algorithms, check_together, make_settings
 from td3core.config.algorithms import ALGORITHMS, DDPG, TD3, networks, title_of
 from td3core.config.network_size import network_bytes
-from td3core.config.networks import CRITIC, Group, Sizes, actor_and_critics
+from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics
 from td3core.config.presets import compose
 from td3core.config.run_config import RunConfig
 from td3core.errors import RequestError
@@ -25,7 +25,7 @@ from tests.td3core.helpers import finish, learn, make_header, same, tensors, tin
 SIZES = Sizes(3, 2)
 
 
-def three_critics(config: RunConfig, sizes: Sizes) -> dict[str, Group]:
+def three_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
     """Return the networks of TD3 with one critic more."""
     found = actor_and_critics(config, sizes)
     critics = found[CRITIC]

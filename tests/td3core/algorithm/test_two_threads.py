@@ -105,7 +105,7 @@ def test_the_choice_changes_once_the_second_core_is_busy(monkeypatch: pytest.Mon
         choice(1, ())
     assert choice.parallel is True
     kernels.seconds = (1.0, 2.0)
-    for _ in range(choice.KEPT + choice.TRIALS):
+    for _ in range(choice.RECHECK_AFTER_CALLS + choice.TRIALS):
         choice(1, ())
     assert choice.parallel is False
 

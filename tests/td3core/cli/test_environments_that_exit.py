@@ -77,7 +77,7 @@ def test_an_exit_in_an_evaluation_fails_the_run_with_its_step(
     beside: str,
 ) -> None:
     monkeypatch.setenv("LEAVE", "evaluation")
-    values = {"eval_interval": 10, "eval_beside": beside, "learning_starts": 10**6}
+    values = {"eval_interval": 10, "background_evaluation": beside, "learning_starts": 10**6}
     options = [*OPTIONS, *small(**values), "--runs-dir", str(runs_dir), "--json"]
     status = app.main(["train", leaves, *options])
     captured = capsys.readouterr()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from td3core.cli import app
-from td3core.cli.terminal import Answer, print_json
+from td3core.cli.terminal import CommandResult, print_json
 from tests.support.scripted import STEPS, Script
 from tests.td3core.cli.test_commands import TRAIN_KEYS, small
 from tests.td3core.helpers import finish, write_checkpoint
@@ -87,7 +87,7 @@ def test_what_an_environment_prints_goes_to_standard_error(
     monkeypatch.setenv("CLOSE", close)
     more: dict[str, Any] = {"eval_interval": 10}
     # Where it is stepped in another process, it closes what it prints to itself.
-    more |= {} if close else {"eval_beside": "true", "num_envs": 2, "env_processes": 1}
+    more |= {} if close else {"background_evaluation": "true", "num_envs": 2, "env_processes": 1}
     options = ["--steps", "30", "--threads", "1", "--runs-dir", "runs", "--json", *small(**more)]
     done = run(noisy, "train", "noisy_env:Noisy", *options)
     found = only_object(done.stdout)
@@ -190,6 +190,6 @@ def test_an_evaluation_without_finite_returns_is_valid_json(
 
 def test_numbers_that_json_lacks_are_strings(capsys: pytest.CaptureFixture[str]) -> None:
     values = {"a": float("nan"), "b": (float("inf"), [-float("inf")]), "c": 1.5, "d": Path("x")}
-    print_json(Answer(result=values))
+    print_json(CommandResult(result=values))
     expected = {"a": "NaN", "b": ["Infinity", ["-Infinity"]], "c": 1.5, "d": "x"}
     assert only_object(capsys.readouterr().out) == expected

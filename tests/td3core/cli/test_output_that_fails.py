@@ -103,7 +103,7 @@ def no_nohup() -> Iterator[None]:
 def test_a_closed_terminal_saves_and_stops_the_run_with_its_processes(
     runs_dir: Path, number: int
 ) -> None:
-    more = {"num_envs": 2, "env_processes": 1, "eval_beside": "true"}
+    more = {"num_envs": 2, "env_processes": 1, "background_evaluation": "true"}
     words = command(runs_dir, "--json", steps=10**7, **more)
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

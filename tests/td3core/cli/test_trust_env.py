@@ -192,7 +192,12 @@ def test_child_processes_run_what_this_one_was_allowed_to(
     stranger: Stranger, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stranger.write(NAME)
-    children = {"eval_interval": 30, "eval_beside": True, "num_envs": 2, "env_processes": 2}
+    children = {
+        "eval_interval": 30,
+        "background_evaluation": True,
+        "num_envs": 2,
+        "env_processes": 2,
+    }
     run = finish(runs_dir, ENV, steps=60, **children).run
     stranger.leave(NAME)
     assert app.main(["resume", str(run), "--steps", "120"]) == 2
@@ -278,7 +283,7 @@ def test_what_is_allowed_is_listed_and_can_be_taken_back(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Finding("renders", "not tried"))
+    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Diagnosis("renders", "not tried"))
     stranger.allow(NAME)
     assert app.main(["doctor"]) == 0
     # Without the white space: a long path is broken wherever the line ends.

@@ -296,3 +296,11 @@ def test_changes_name_each_setting_that_differs_with_both_values() -> None:
 def test_settings_cannot_be_changed_behind_their_check() -> None:
     with pytest.raises(AttributeError):
         Tunables().tau = 7.0  # type: ignore[misc]
+
+
+def test_a_setting_is_also_read_by_the_name_of_an_earlier_version() -> None:
+    config, _ = make_settings({"env": "Pendulum-v1", "eval_beside": False})
+    assert config.background_evaluation is False
+    assert parse_value("eval_beside", "off") is False
+    config, _ = make_settings({**to_dict(config), "env": "Pendulum-v1", "eval_beside": True})
+    assert config.background_evaluation is True, "the later of two names counts"

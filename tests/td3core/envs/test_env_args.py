@@ -80,7 +80,9 @@ def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> N
 def test_a_run_and_its_evaluations_are_made_with_the_arguments(
     hills: str, runs_dir: Path, beside: bool
 ) -> None:
-    ended, told = play(runs_dir, hills, env_args=HIGH, eval_interval=30, eval_beside=beside)
+    ended, told = play(
+        runs_dir, hills, env_args=HIGH, eval_interval=30, background_evaluation=beside
+    )
     assert isinstance(ended, Ended)
     assert told.all(Warned) == [], "or the process beside could not make it"
     assert ended.last_eval_return == ended.best_eval_return == 70.0

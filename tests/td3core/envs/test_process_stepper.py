@@ -135,7 +135,9 @@ def without_time(outcome: Ended, name: str) -> list[dict[str, str]]:
     "more",
     [
         {},
-        pytest.param({"normalize_observations": True, "eval_beside": True}, marks=pytest.mark.slow),
+        pytest.param(
+            {"normalize_observations": True, "background_evaluation": True}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(

@@ -114,7 +114,11 @@ def test_a_walker_is_trained_measured_and_filmed_without_a_word_too_many(
     root: Path, tmp_path: Path
 ) -> None:
     video = tmp_path / "film.mp4"
-    options = [str(tmp_path / "runs"), str(video), *small(eval_interval=60, eval_beside="on")]
+    options = [
+        str(tmp_path / "runs"),
+        str(video),
+        *small(eval_interval=60, background_evaluation="on"),
+    ]
     # A process of its own: what C code prints goes past Python's streams.
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", COMMANDS, WALKER, *options],

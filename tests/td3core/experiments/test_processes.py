@@ -229,6 +229,12 @@ def shortened(settings: Any) -> dict[str, Any]:
     """Return the settings of a tiny run as the command line takes them."""
     config, tunables = settings
     names = ("actor_hidden", "critic_hidden", "buffer_size", "learning_starts", "steps")
-    names += ("eval_interval", "env_check", "eval_beside", "checkpoint_interval", "threads")
+    names += (
+        "eval_interval",
+        "env_check",
+        "background_evaluation",
+        "checkpoint_interval",
+        "threads",
+    )
     found = {name: getattr(config, name) for name in names} | {"batch_size": tunables.batch_size}
     return {n: ",".join(map(str, v)) if isinstance(v, tuple) else v for n, v in found.items()}

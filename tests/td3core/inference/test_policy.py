@@ -6,7 +6,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from td3core.algorithm.td3 import TD3
-from td3core.config.networks import Group
+from td3core.config.networks import NetworkGroup
 from td3core.inference.policy import Policy
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 from tests.td3core.helpers import batch, make_agent, tiny
@@ -61,7 +61,7 @@ def test_acting_leaves_the_observation_as_it_was() -> None:
 
 def test_a_policy_rebuilt_from_tensors_agrees_bit_for_bit() -> None:
     agent = make_agent(actor_hidden=(33, 7, 20), actor_activation="tanh")
-    again = Policy.from_tensors(agent.state(), Group(("actor",), (3, 33, 7, 20, 2), "tanh"))
+    again = Policy.from_tensors(agent.state(), NetworkGroup(("actor",), (3, 33, 7, 20, 2), "tanh"))
     policy = agent.policy()
     assert all(np.array_equal(policy(obs), again(obs)) for obs in batch(50).obs)
 

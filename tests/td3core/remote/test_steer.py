@@ -16,7 +16,7 @@ from td3core.remote.access import RemoteAccess
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
-from td3core.runs.status import Answer, Status
+from td3core.runs.status import RequestOutcome, Status
 from td3core.training.launch import resume, train
 from tests.support.lives import differences
 from tests.support.scripted import Script
@@ -43,7 +43,7 @@ class Remote:
         if step in self._acts:
             self._acts[step](self.control)
 
-    def answers(self) -> dict[int, Answer]:
+    def answers(self) -> dict[int, RequestOutcome]:
         status = Status.read(self.control.run)
         assert status is not None
         return {each.ticket: each.answer for each in self.control.answered(status.answers)}
@@ -156,7 +156,7 @@ def test_a_save_from_outside_is_acknowledged_once_the_file_is_there(
     runs_dir: Path, scripted: Any
 ) -> None:
     remote, outcome, _ = steered(runs_dir, scripted, {25: lambda c: c.save()})
-    assert remote.answers()[1] == Answer(
+    assert remote.answers()[1] == RequestOutcome(
         request=remote_name(outcome.run), done=True, env_steps=25, revision=0
     )
     assert (outcome.run / "checkpoints/step_000000025.safetensors").exists()

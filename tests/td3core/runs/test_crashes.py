@@ -52,7 +52,7 @@ REAL: dict[str, dict[str, Any]] = {
     "BipedalWalker-v3": {"normalize_observations": True},
     "HalfCheetah-v5": {},
     "Ant-v5": {},
-    "Pendulum-v1": {"num_envs": 4, "env_processes": 2, "eval_beside": True},
+    "Pendulum-v1": {"num_envs": 4, "env_processes": 2, "background_evaluation": True},
 }
 
 

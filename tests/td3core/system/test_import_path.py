@@ -13,7 +13,7 @@ from tests.td3core.envs.test_own_environments import MODULE
 SCRIPT = "from studio.__main__ import main; raise SystemExit(main())"
 SMALL = ["--steps", "60", "--set", "actor_hidden=8,8", "--set", "critic_hidden=8,8"]
 SMALL += ["--set", "learning_starts=20", "--set", "batch_size=8", "--set", "eval_interval=30"]
-SMALL += ["--set", "num_envs=2", "--set", "env_processes=2", "--set", "eval_beside=true"]
+SMALL += ["--set", "num_envs=2", "--set", "env_processes=2", "--set", "background_evaluation=true"]
 
 
 CHILD = """

@@ -32,7 +32,9 @@ def without_time(run_path: Path, name: str) -> list[dict[str, str]]:
 
 
 def test_a_run_and_its_results_are_the_same_with_evaluations_beside_it(runs_dir: Path) -> None:
-    runs = [finish(runs_dir, "Pendulum-v1", eval_beside=b, **PENDULUM) for b in (True, False)]
+    runs = [
+        finish(runs_dir, "Pendulum-v1", background_evaluation=b, **PENDULUM) for b in (True, False)
+    ]
     for name in ("episodes", "training", "evaluations"):
         assert without_time(runs[0].run, name) == without_time(runs[1].run, name)
     assert len(read_table(runs[0].run / "evaluations.csv")) == 4
@@ -44,7 +46,7 @@ def test_a_run_and_its_results_are_the_same_with_evaluations_beside_it(runs_dir:
 
 
 def test_the_best_agent_kept_is_the_one_that_was_measured(runs_dir: Path) -> None:
-    ended, told = run(runs_dir, "Pendulum-v1", eval_beside=True, **PENDULUM)
+    ended, told = run(runs_dir, "Pendulum-v1", background_evaluation=True, **PENDULUM)
     assert isinstance(ended, Ended)
     best = max(told.all(Evaluated), key=lambda e: e.mean)
     header = checkpoint.load(ended.best_checkpoint).header
@@ -61,10 +63,12 @@ def test_a_lost_process_costs_a_warning_and_no_evaluation(runs_dir: Path) -> Non
         if isinstance(event, Progress) and child is not None:
             os.kill(child.pid, signal.SIGKILL)
 
-    outcome, told = run(runs_dir, "Pendulum-v1", eval_beside=True, react=react, **PENDULUM)
+    outcome, told = run(
+        runs_dir, "Pendulum-v1", background_evaluation=True, react=react, **PENDULUM
+    )
     assert isinstance(outcome, Ended)
     assert ["was lost" in w.message for w in told.all(Warned)] == [True]
-    calm = finish(runs_dir, "Pendulum-v1", eval_beside=False, **PENDULUM)
+    calm = finish(runs_dir, "Pendulum-v1", background_evaluation=False, **PENDULUM)
     assert without_time(outcome.run, "evaluations") == without_time(calm.run, "evaluations")
 
 
@@ -72,7 +76,7 @@ def test_an_environment_only_this_program_knows_is_evaluated_here(
     runs_dir: Path, scripted: Any
 ) -> None:
     env = scripted(Script())
-    outcome, told = run(runs_dir, env, eval_beside=True, eval_interval=20, steps=60)
+    outcome, told = run(runs_dir, env, background_evaluation=True, eval_interval=20, steps=60)
     assert isinstance(outcome, Ended)
     assert [e.env_steps for e in told.all(Evaluated)] == [40, 60]
     assert len(told.all(Warned)) == 1
@@ -87,7 +91,7 @@ def test_a_stop_does_not_wait_for_evaluations_and_leaves_no_process(runs_dir: Pa
 
     slow = PENDULUM | {"steps": 100_000, "eval_episodes": 1000}
     outcome, told = run(
-        runs_dir, "Pendulum-v1", eval_beside=True, control=control, react=react, **slow
+        runs_dir, "Pendulum-v1", background_evaluation=True, control=control, react=react, **slow
     )
     assert isinstance(outcome, Ended)
     assert outcome.stopped == "user"

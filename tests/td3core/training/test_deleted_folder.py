@@ -215,7 +215,7 @@ def test_a_run_that_loses_its_folder_leaves_no_process_lock_or_temporary_file(
     resource_tracker.ensure_running()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     control = losing(runs_dir, 45, lose)
-    values = {"steps": 97, "eval_interval": 30, "env_processes": 1, "eval_beside": True}
+    values = {"steps": 97, "eval_interval": 30, "env_processes": 1, "background_evaluation": True}
     outcome, _ = run(runs_dir, "Pendulum-v1", control=control, **values)
     assert isinstance(outcome, Ended), outcome
     left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWid
 from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
-from studio.plots.compare.view import CompareView
+from studio.plots.compare.view import RunComparisonView
 from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
@@ -51,7 +51,7 @@ class Alone:
     """The comparison without its window."""
 
     def __init__(self) -> None:
-        self.comparison = CompareView(load_theme("light"))
+        self.comparison = RunComparisonView(load_theme("light"))
         self.said: list[str] = []
         self.comparison.refused.connect(self.said.append)
 

@@ -182,7 +182,7 @@ class ManyRunsPanel(QWidget):
 
     @property
     def _over(self) -> bool:
-        """Whether a group is on show that has ended, while another one may train."""
+        """Whether a group is shown that has ended, while another one may train."""
         return self._shown is not self.session.current
 
     @Slot()
@@ -225,7 +225,7 @@ class ManyRunsPanel(QWidget):
     def _update(self) -> None:
         """Show what is possible now."""
         occupied = self.session.busy
-        # The buttons are for the group on show, which may be over while the next one trains.
+        # The buttons are for the current group, which may be over while the next one trains.
         busy, targets = occupied and not self._over, self._targets()
         states = [status.state for status in targets]
         chosen = bool(self.table.chosen())

@@ -126,7 +126,7 @@ class LivePanel(QWidget):
     # Values -------------------------------------------------------------------------------------
 
     def tunables(self) -> Tunables:
-        """Return the values on show.
+        """Return the current values.
 
         Raises:
             RequestError: one of them is no allowed value.
@@ -179,7 +179,7 @@ class LivePanel(QWidget):
                 del self._pending[name]
                 self._rows[name].show_pending(False)
         if not self._pending and not self._timer.isActive():
-            # These are the old values if the run refused the change. Wrong text stays on show.
+            # These are the old values if the run refused the change. Wrong text stays shown.
             self._shown = event.tunables
             for name, row in self._rows.items():
                 if row.value() != getattr(event.tunables, name):
@@ -192,7 +192,7 @@ class LivePanel(QWidget):
 
     @Slot()
     def _send(self, *, undoing: bool = False) -> None:
-        """Request the values on show, if they have changed."""
+        """Request the current values, if they have changed."""
         self._timer.stop()
         try:
             wanted = self._in_use()
@@ -230,7 +230,7 @@ class LivePanel(QWidget):
         return self._history.last is not None
 
     def forget_edits(self) -> None:
-        """Drop the changes made so far: other values are on show."""
+        """Drop the changes made so far: other values are shown."""
         self._history.clear()
         self._update_undo()
 

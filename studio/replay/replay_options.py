@@ -48,7 +48,7 @@ class ReplayOptions(QObject):
         return chosen if chosen in {value for _, value in OPENGL_CHOICES} else ""
 
     def set_opengl(self, value: str) -> None:
-        """Draw MuJoCo's environments with another kind of OpenGL, also the one on show."""
+        """Draw MuJoCo's environments with another kind of OpenGL, also the current one."""
         self._settings.setValue(_OPENGL, value)
         self._draw_with_chosen()
 

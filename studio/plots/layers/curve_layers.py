@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import SMOOTHED, Curve, training_of
-from studio.plots.layers.layer import Entry, Layer, Points, View
+from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import SMOOTHED_EPISODES, RunCurves
 from studio.session.model import RunModel
@@ -41,7 +41,7 @@ class CurveLayer(Layer):
         for item in self._items.values():
             plot.addItem(item)
 
-    def draw(self, view: View) -> Sequence[Doubles]:
+    def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the part in view; a column that the run lacks draws nothing."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
@@ -63,7 +63,7 @@ class CurveLayer(Layer):
             if curve.label == name:
                 (self._hidden.discard if shown else self._hidden.add)(curve)
 
-    def _points(self, curve: Curve, view: View) -> tuple[Doubles, Doubles]:
+    def _points(self, curve: Curve, view: LayerView) -> tuple[Doubles, Doubles]:
         if self._smoothed_over(curve) is None:
             return points_in_view(curve, self._model.record.curves, view)
         x, y = self._values(curve)
@@ -168,7 +168,7 @@ def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
         item.setSymbolPen(None)
 
 
-def points_in_view(curve: Curve, source: RunCurves, view: View) -> tuple[Doubles, Doubles]:
+def points_in_view(curve: Curve, source: RunCurves, view: LayerView) -> tuple[Doubles, Doubles]:
     """Return x and y of the part of a curve in view, thinned to what the screen can show.
 
     Both have shape (n,) and no NaN; n is 0 if the run lacks the column.

@@ -7,7 +7,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QVBoxLayout, QWidget
 
 from studio.instruments.action_bars import ActionInstrument
-from studio.instruments.curves import RewardInstrument, ValueInstrument
+from studio.instruments.episode_curves import RewardInstrument, ValueInstrument
 from studio.instruments.instrument import Instrument
 from studio.instruments.observation_chart import ObservationInstrument
 from studio.instruments.sweep import SweepInstrument
@@ -106,7 +106,7 @@ class InstrumentPanel(QWidget):
 
     @property
     def numbers(self) -> EpisodeNumbers | None:
-        """The numbers of the episode on show."""
+        """The numbers of the current episode."""
         return self._numbers
 
     # The player ---------------------------------------------------------------------------------
