@@ -11,6 +11,8 @@ A widget, a terminal or a log calls ``str``; nothing else does, and nothing deci
 """
 
 import gettext
+import math
+from collections.abc import Iterable
 from typing import Any, Self
 
 DOMAIN = "td3_studio"
@@ -46,6 +48,12 @@ class Text:
         text.plural = plural
         return text
 
+    @classmethod
+    def joined(cls, texts: "Iterable[Text]") -> "Text":
+        """Return whole sentences one after the other."""
+        values = {f"t{place}": text for place, text in enumerate(texts)}
+        return cls(" ".join(f"{{{name}}}" for name in values), **values)
+
     def __str__(self) -> str:
         """Render in the language in force; in English where the catalogue's template fails."""
         translated = self._translated()
@@ -54,7 +62,15 @@ class Text:
         try:
             return translated.format(**self.values)
         except (LookupError, ValueError, TypeError, AttributeError):
-            return self._english().format(**self.values)
+            return self._template().format(**self.values)
+
+    @property
+    def english(self) -> str:
+        """Rendered in English, for scripts and files."""
+        if not self.values:
+            return self.template
+        plain = {k: v.english if isinstance(v, Text) else v for k, v in self.values.items()}
+        return self._template().format(**plain)
 
     def __format__(self, spec: str) -> str:
         """Render as part of another text."""
@@ -81,7 +97,7 @@ class Text:
         """Return whether there is anything to read."""
         return bool(self.template)
 
-    def _english(self) -> str:
+    def _template(self) -> str:
         if self.plural is None or self.values.get("n") == 1:
             return self.template
         return self.plural
@@ -92,6 +108,54 @@ class Text:
         if self.plural is None:
             return _translations.gettext(self.template)
         return _translations.ngettext(self.template, self.plural, self.values["n"])
+
+
+NO_TEXT = Text("")
+"""Nothing to read."""
+
+
+def plain(text: Text) -> dict[str, Any]:
+    """Return a text as JSON has it; values of other types than JSON's are kept as words."""
+    values = {name: _plain_value(value) for name, value in text.values.items()}
+    found = {"template": text.template, "values": values}
+    return found if text.plural is None else found | {"plural": text.plural}
+
+
+def from_plain(found: Any) -> Text:
+    """Return the text that :func:`plain` wrote, or a plain string of an earlier version.
+
+    Raises:
+        ValueError: it is neither, or its values do not fit its template.
+    """
+    match found:
+        case str():
+            return Text(found)
+        case {"template": str(template), "values": dict(values)}:
+            known = {str(name): _value_of(value) for name, value in values.items()}
+            text = Text(template, **known)
+            text.plural = found["plural"] if isinstance(found.get("plural"), str) else None
+        case _:
+            raise ValueError("no text")
+    try:
+        text.english  # noqa: B018  a template of a file may ask for anything
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:
+        raise ValueError("a text whose values do not fit") from problem
+    return text
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Text):
+        return plain(value)
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_number or value is None else str(value)
+
+
+def _value_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return from_plain(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError("a value of a text that none has")
 
 
 def tr(template: str, /, **values: Any) -> str:

@@ -150,7 +150,7 @@ def about(row: RunRow, parent: str = "") -> str:
     if found is None:
         return f"{_html(row.problem)}<br>{_html(_shown(row.path))}"
     parts = [f"<b>{_html(found.title)}</b>", _html(found.env)]
-    parts += [_html(text) for text in (found.note, found.message) if text]
+    parts += [_html(text) for text in (found.note, str(found.message)) if text]
     preset = "" if found.preset == found.env else found.preset or "TD3 defaults"
     if found.changed:
         parts.append(f"Changed: {_html(found.changed)}")

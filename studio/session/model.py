@@ -10,6 +10,7 @@ from studio.session.history import RunHistory
 from studio.session.markers import Marker
 from studio.session.record import RunRecord, seconds_of
 from td3core.protocol import events, wording
+from td3core.text import Text
 
 _SETTLED_MS = 600
 
@@ -100,7 +101,7 @@ class RunModel(QObject):
         """Take in one event of the run."""
         match event:
             case events.Preparing():
-                self._preparing = event.message
+                self._preparing = str(event.message)
                 self._log("info", event.message)
                 self.status_changed.emit()
             case events.Started():
@@ -147,7 +148,7 @@ class RunModel(QObject):
         self._record.take(event)
         parts = [f"Evaluation: {format_return(event.mean, event.std)}", wording.success(event)]
         parts.append("best so far" if event.is_best else "")
-        self._log("info", ", ".join(filter(None, parts)), event.env_steps)
+        self._log("info", ", ".join(str(part) for part in parts if part), event.env_steps)
         self.evaluated.emit(event)
         self.curves_changed.emit()
 
@@ -190,11 +191,11 @@ class RunModel(QObject):
             self._log("change", marker.text, marker.env_steps)
         self._unlogged.clear()
 
-    def _log(self, level: str, text: str, env_steps: int | None = None) -> None:
+    def _log(self, level: str, text: str | Text, env_steps: int | None = None) -> None:
         if self._quiet:
             return
         step = "" if env_steps is None else f"step {format_count(env_steps)}: "
-        self.message_added.emit(level, step + text)
+        self.message_added.emit(level, f"{step}{text}")
 
 
 def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> str:

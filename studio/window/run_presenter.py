@@ -100,7 +100,7 @@ class RunPresenter(QObject):
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:
             softer = partial(self._launcher.branch_with_half_rates, saved)
-            banner.show_message("error", event.message, event.details, (_SOFTER, softer))
+            banner.show_message("error", str(event.message), event.details, (_SOFTER, softer))
             return
         text = str(event.message)
         if saved is not None:

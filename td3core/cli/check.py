@@ -75,4 +75,4 @@ def _show(report: "CheckReport") -> None:
     colours = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
     for each in report.findings:
         mark = f"[{colours[each.level]}]{each.level:<8}[/]"
-        out.print(f"{mark} {each.check:<18} {escape(each.message)}", soft_wrap=True)
+        out.print(f"{mark} {each.check:<18} {escape(str(each.message))}", soft_wrap=True)

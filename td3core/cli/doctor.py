@@ -113,7 +113,7 @@ def _kernel() -> Diagnosis:
     from td3core.algorithm.fused import kernel_cache
 
     ok, value = kernel_cache.examine()
-    return Diagnosis("compiled update", value, ok)
+    return Diagnosis("compiled update", str(value), ok)
 
 
 def _package(name: str, purpose: str) -> Diagnosis:

@@ -234,7 +234,7 @@ def verify(
     path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(path, steps=steps, announce=_log_stage, consent=consent)
+        verdict = verify_run(path, steps=steps, announce=log, consent=consent)
     except RunError as problem:
         log_error("The check failed:", str(problem))
         return CommandResult(status=FAILED, error=str(problem))
@@ -242,10 +242,6 @@ def verify(
         _print_verdict(path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
     return CommandResult(status=0 if verdict.exact else FAILED, result=result)
-
-
-def _log_stage(text: str) -> None:
-    log(text if text.endswith(".") else f"{text} ...")
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:

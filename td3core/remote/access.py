@@ -245,7 +245,9 @@ class RemoteAccess:
     def _on_warned(self, event: events.Warned) -> None:
         self._warned += 1
         warning = Notice(
-            number=self._warned, env_steps=event.env_steps, message=str(event.message)[:_MOST_TEXT]
+            number=self._warned,
+            env_steps=event.env_steps,
+            message=event.message.english[:_MOST_TEXT],
         )
         self._warnings.append(warning)
 

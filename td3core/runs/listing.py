@@ -11,7 +11,7 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config.algorithms import ALGORITHMS, TD3, title_of
-from td3core.errors import RequestError
+from td3core.errors import RequestError, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -19,6 +19,7 @@ from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_numbers
 from td3core.system.regular_files import exists, glob
+from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
 """Of evaluations that a list reads: some ten thousand."""
@@ -41,7 +42,7 @@ class RunSummary:
     state: RunStatus
     wall_s: float
     """Seconds the run has been going, pauses included."""
-    message: str
+    message: Text
     """Why it failed, if it did."""
     parent: Parent | None
     name: str
@@ -112,7 +113,7 @@ class UnreadableRun:
     """A run that cannot be opened, such as one of a newer version."""
 
     run: Path
-    message: str
+    message: Text
     """Why not."""
 
 
@@ -122,7 +123,7 @@ def unreadable_runs(runs_dir: Path) -> Iterator[UnreadableRun]:
         try:
             open_once(folder)
         except RequestError as problem:
-            yield UnreadableRun(run=folder, message=str(problem))
+            yield UnreadableRun(run=folder, message=message_of(problem))
 
 
 def _folders(runs_dir: Path) -> list[Path]:
@@ -180,7 +181,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         best_eval_return=best,
         state=state,
         wall_s=wall_s,
-        message=ending.message if ending else "",
+        message=ending.message if ending else NO_TEXT,
         parent=run.parent,
         name=label.name,
         note=label.note,

@@ -54,6 +54,14 @@ def test_a_count_chooses_the_wording(reversed_language: None) -> None:
     assert [str(count(n)) for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
 
 
+def test_scripts_and_files_get_english(reversed_language: None) -> None:
+    inner = Text("{name} cannot be {value:g}.", name="tau", value=7.0)
+    joined = Text.joined([inner, Text("Stop.")])
+    assert str(joined) == "7 is not for tau. Stop."
+    assert joined.english == "tau cannot be 7. Stop."
+    assert Text.counted("{n} run", "{n} runs", n=1).english == "1 run"
+
+
 def test_a_broken_translation_falls_back_to_english(reversed_language: None) -> None:
     assert str(Text("broken {name}", name="tau")) == "broken tau"
 

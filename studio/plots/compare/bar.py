@@ -149,8 +149,8 @@ class CompareBar(QFrame):
         reading = "  ·  reading…" if session.busy else ""
         what = f"Group {session.group}  ·  {runs}" if session.group else f"Comparing {runs}{parts}"
         self._heading.setText(f"{what}{reading}")
-        self._notes.setText("  ".join(shown.notes))
-        self._notes.setToolTip("<br>".join(shown.notes))
+        self._notes.setText("  ".join(map(str, shown.notes)))
+        self._notes.setToolTip("<br>".join(map(str, shown.notes)))
         self._notes.setVisible(bool(shown.notes))
         view = session.view
         self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))

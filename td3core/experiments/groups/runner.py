@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
@@ -21,6 +21,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
+from td3core.text import NO_TEXT, Text
 
 _EXIT_S = 10.0
 _SAVE_S = 60.0
@@ -122,7 +123,7 @@ class GroupRunner:
             if not finished or extended:
                 # One that another process is training is refused by its lock.
                 steps = self._group.config.steps
-                status = replace(status, state=SeedState.WAITING, message="", steps=steps)
+                status = replace(status, state=SeedState.WAITING, message=NO_TEXT, steps=steps)
             self._show(status)
 
     def _any(self, state: SeedState) -> bool:
@@ -150,8 +151,8 @@ class GroupRunner:
             )
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
-            self._show(replace(status, state=SeedState.FAILED, message=str(message)))
+            message = Text("No process could be started: {reason}.", reason=reason)
+            self._show(replace(status, state=SeedState.FAILED, message=message))
         else:
             self._show(replace(status, state=SeedState.STARTING))
 
@@ -199,7 +200,7 @@ class GroupRunner:
                 continue
             if status.state.is_over:
                 if command == Command(verb=Verb.RESUME, seed=seed) and status.state.is_resumable:
-                    self._show(replace(status, state=SeedState.WAITING, message=""))
+                    self._show(replace(status, state=SeedState.WAITING, message=NO_TEXT))
             elif process is None:
                 state = _WITHOUT_PROCESS.get(command.verb, status.state)
                 self._show(replace(status, state=state))

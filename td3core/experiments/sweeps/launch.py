@@ -10,7 +10,7 @@ from pathlib import Path
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
@@ -23,6 +23,7 @@ from td3core.runs.lock import RunLock
 from td3core.system import numerics
 from td3core.system.capacity import free_cores
 from td3core.system.regular_files import read_text
+from td3core.text import Text
 
 SUFFIX = ".toml"
 
@@ -76,7 +77,7 @@ def conduct(
     request: SweepRequest,
     control: Control,
     report: Callable[[SweepState], None],
-    announce: Callable[[str], None] = lambda _: None,
+    announce: Callable[[Text], None] = lambda _: None,
 ) -> tuple[SweepState, bool]:
     """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
 
@@ -110,7 +111,7 @@ def conduct(
 
 
 def _class_of_all(
-    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[str], None]
+    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[Text], None]
 ) -> str:
     """Return the numerics class of all runs of a sweep: trials must be comparable."""
     wanted = str(folder.spec().settings.get("numerics", numerics.AUTO))
@@ -133,7 +134,7 @@ def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
 
 def _ray_connection(
     address: str, resources: ExitStack
-) -> Callable[[int, Consent, SweepFolder, Callable[[str], None]], Executor]:
+) -> Callable[[int, Consent, SweepFolder, Callable[[Text], None]], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
@@ -144,7 +145,7 @@ def _ray_connection(
     resources.enter_context(connect(address))
 
     def make(
-        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[str], None]
+        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[Text], None]
     ) -> Executor:
         return RayExecutor(slots, consent, _class_of_all(classes_of_nodes(), folder, announce))
 
@@ -160,9 +161,9 @@ def _read(path: Path) -> str:
             "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
         ) from None
     except (OSError, UnicodeDecodeError) as problem:
-        reason = Message("it is not UTF-8 text")
+        reason = Text("it is not UTF-8 text")
         if isinstance(problem, OSError):
-            reason = Message("{reason}", reason=problem.strerror or problem)
+            reason = Text("{reason}", reason=problem.strerror or problem)
         raise RequestError(
             "{path} cannot be read: {reason}.", path=str(path), reason=reason
         ) from problem
