@@ -22,7 +22,7 @@ from td3core.randomness import Purpose, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.collector import Collector
 from td3core.training.divergence import DivergedError, require_finite_metrics
@@ -416,6 +416,6 @@ class Trainer:
         """Record how the run ended; a run without that record was interrupted."""
         how = outcome if isinstance(outcome, Ended) else outcome.ending
         if how is not None:
-            message = outcome.message if isinstance(outcome, Failed) else ""
+            message = outcome.message if isinstance(outcome, Failed) else NO_TEXT
             write = partial(self.directory.write_ending, asdict(how) | {"message": message})
             self._recorder.write("the run's ending", self.env_steps, write)

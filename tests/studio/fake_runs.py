@@ -15,6 +15,7 @@ from td3core.config import make_settings
 from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.metadata import RunLabel, write_label
+from td3core.text import Text
 
 
 def make_run(
@@ -45,7 +46,7 @@ def make_run(
         found["parent"] = about
     path.write_text(tomli_w.dumps(found))
     if stopped is not None:
-        ending = {"stopped": stopped, "message": message, "env_steps": reached}
+        ending = {"stopped": stopped, "message": Text(message), "env_steps": reached}
         run.write_ending(ending | {"wall_s": reached / 150})
     if name or note:
         write_label(run.path, RunLabel(name=name, note=note))

@@ -1,10 +1,14 @@
 """Texts are rendered in the language in force, from a template and values."""
 
 import gettext
+import json
+import math
 import pickle
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from td3core import text
 from td3core.text import Text, tr
@@ -73,3 +77,36 @@ def test_texts_are_equal_by_template_and_values_and_survive_a_pickle() -> None:
     assert one != "[1]"
     counted = Text.counted("{n} run", "{n} runs", n=2)
     assert pickle.loads(pickle.dumps(counted)) == counted != Text("{n} run", n=2)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+
+
+@given(template=st.text(), values=st.lists(VALUES, max_size=4), plural=st.none() | st.text())
+def test_a_text_comes_back_from_json_as_it_was(
+    template: str, values: list[object], plural: str | None
+) -> None:
+    named = {f"v{place}": value for place, value in enumerate(values)}
+    # Braces of the template would ask for values that are not there.
+    plain_template = template.translate({ord("{"): None, ord("}"): None})
+    text_in = Text(plain_template + "".join(f"{{{name}}}" for name in named), **named)
+    if plural is not None:
+        text_in = Text.counted(str(text_in.template), text_in.template, n=2, **named)
+    found = text.from_plain(json.loads(json.dumps(text.plain(text_in))))
+    finite = all(not isinstance(v, float) or math.isfinite(v) for v in values)
+    assert found.english == text_in.english
+    assert found == text_in or not finite
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [None, 3, [], {}, {"template": 1, "values": {}}, {"template": "{x.y}", "values": {"x": 1}}]
+    + [{"template": "{x}", "values": {}}, {"template": "{x}", "values": {"x": []}}],
+)
+def test_what_is_no_text_is_refused(damage: object) -> None:
+    with pytest.raises(ValueError, match="text"):
+        text.from_plain(damage)
+
+
+def test_a_string_of_an_earlier_version_is_a_text() -> None:
+    assert str(text.from_plain("It {broke}.")) == "It {broke}."

@@ -214,7 +214,7 @@ def test_the_message_about_interrupted_runs_goes_with_the_last_of_them(
     run = make_run(tmp_path / "runs", stopped=None)
     window.runs.set_resume_available(True)
     qtbot.waitUntil(lambda: window.banner.isVisible())
-    run.write_ending({"stopped": "user", "message": "", "env_steps": 1000, "wall_s": 7.0})
+    run.write_ending({"stopped": "user", "env_steps": 1000, "wall_s": 7.0})
     read_again(qtbot, window.runs)
     assert not window.banner.isVisible()
     window.banner.show_message("info", "Another message")

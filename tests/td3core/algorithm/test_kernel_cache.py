@@ -33,7 +33,7 @@ class Cache:
         self._monkeypatch = monkeypatch
         self._made = folder / "made"
         cache_file.write(self._made, GOOD)
-        self.said: list[Text] = []
+        self.said: list[str] = []
         self.compiled: list[str] = []
         """Where to, each time: "cache" or "private"."""
         self.script = _COPY
@@ -50,7 +50,7 @@ class Cache:
     def provide(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Load the update as a new process would."""
         self._monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
-        kernel_cache.provide(self.said.append, stopped)
+        kernel_cache.provide(lambda text: self.said.append(str(text)), stopped)
 
     def plant(self, mark: Path) -> Path:
         """Put a file there that is undamaged, and makes ``mark`` when it is loaded."""
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_said_and_compiled_again(
     cache: Cache, damage: Callable[[bytes], bytes]
 ) -> None:
     cache.provide()
-    assert kernel_cache.examine() == (True, "ready")
+    assert kernel_cache.examine() == (True, Text("ready"))
     cache.path.write_bytes(damage(cache.path.read_bytes()))
     ok, text = kernel_cache.examine()
     assert ok is False

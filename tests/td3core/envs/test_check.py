@@ -207,7 +207,7 @@ def test_a_fault_is_found_and_said_in_a_sentence(
 ) -> None:
     report = examine(EnvChoice(named(kind)), thorough=False)
     assert says in told(report, level)[check]
-    assert all(each.message.endswith(".") for each in report.findings)
+    assert all(str(each.message).endswith(".") for each in report.findings)
     if kind not in (Short, Picture):
         others = {each.check for each in report.findings if each.level is not Level.OK}
         assert others == {check}, "one fault is one finding"
@@ -324,7 +324,7 @@ def test_a_run_on_an_unknown_environment_says_what_is_odd_and_goes_on(
     outcome, said = run(runs_dir, env, env_check=True)
     assert isinstance(outcome, Ended)
     (warned,) = said.all(Warned)
-    assert warned.message.startswith(f"{env}: Observations reach")
+    assert str(warned.message).startswith(f"{env}: Observations reach")
     assert said.events.index(warned) < said.events.index(said.all(Started)[0])
 
 

@@ -196,7 +196,7 @@ def test_environments_that_differ_in_their_spaces_are_refused(
     outcome, _ = fail(runs_dir, f"own_fleet:{env}", num_envs=3, env_processes=processes)
     assert "changed at step 0 (step 0 of episode 1)" in str(outcome.message)
     expected = "observations of size 2 and actions in [-3, 1], [0, 10]"
-    assert outcome.message.endswith(f"instead of {expected}.")
+    assert str(outcome.message).endswith(f"instead of {expected}.")
     assert "actions in [-1, 1]" in str(outcome.message) or "of size 3" in str(outcome.message)
 
 

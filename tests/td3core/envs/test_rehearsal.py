@@ -22,6 +22,7 @@ from td3core.errors import RequestError, RunError
 from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing
+from td3core.text import Text
 from td3core.training.launch import branch, resume, train
 from td3core.training.verify_resume import verify
 from tests.support.stranger import Stranger
@@ -84,10 +85,10 @@ class Clock:
 
     def report(self, event: Event) -> None:
         if isinstance(event, Preparing):
-            self.stop(str(event.message))
+            self.stop(event.message)
 
-    def stop(self, message: str) -> None:
-        if NAME in message:
+    def stop(self, message: Text) -> None:
+        if NAME in str(message):
             self._since = time.monotonic()
             self.control.stop()
 

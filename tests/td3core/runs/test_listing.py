@@ -28,6 +28,7 @@ from td3core.runs.metadata import (
     write_label,
 )
 from td3core.runs.tables import read_last_row, read_numbers
+from td3core.text import Text
 from td3core.training.launch import train
 from tests.td3core.helpers import tiny, write_checkpoint
 
@@ -71,7 +72,7 @@ def add_parent(run: RunDirectory, table: str) -> RunDirectory:
 def test_an_ending_is_read_as_it_was_written(runs_dir: Path) -> None:
     run = create(runs_dir)
     assert run.ending() is None
-    run.write_ending(ended(run, "failed") | {"message": "Training diverged."})
+    run.write_ending(ended(run, "failed") | {"message": Text("Training diverged.")})
     found = run.ending()
     assert found is not None
     assert (found.stopped, str(found.message)) == ("failed", "Training diverged.")

@@ -102,7 +102,7 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     outcome, told = run(runs_dir, scripted(script), steps=60)
     assert isinstance(outcome, Ended)
     assert disk.refused > 10
-    assert [w.message.split(":")[0] for w in told.all(Warned)] == [
+    assert [str(w.message).split(":")[0] for w in told.all(Warned)] == [
         "Could not write the run's tables"
     ]
     rows = read_table(outcome.run / "episodes.csv")

@@ -13,6 +13,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_ending
+from td3core.text import Text
 
 Curve = Callable[[RunDirectory], Sequence[float]]
 TEXT = """
@@ -73,7 +74,7 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost="its process was killed"))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": str(outcome.message)})
+            write_ending(run, {"stopped": outcome.stopped, "message": Text(outcome.message)})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 
