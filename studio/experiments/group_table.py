@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.text import tr
 
 _WIDTHS = {
     SeedColumn.SEED: 46,
@@ -45,7 +46,7 @@ class GroupTable(QTreeView):
     def __init__(self, model: GroupModel) -> None:
         super().__init__()
         self.setObjectName("group_view")
-        self.setAccessibleName("Runs of the group")
+        self.setAccessibleName(tr("Runs of the group"))
         self.setModel(model)
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)

@@ -19,6 +19,7 @@ from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.runs.reader import RunReader
+from td3core.text import Text
 
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
@@ -26,8 +27,8 @@ Curves = Sequence[tuple[Doubles, Doubles]]
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
 """The plots. That of the returns comes first; the others show columns of ``training.csv``."""
 CHOICES = {
-    Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
-    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
+    Q: {"q1": Text("Q₁"), "q2": Text("Q₂"), "target": Text("Target")},
+    CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},
 }
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
