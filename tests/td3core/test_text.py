@@ -2,7 +2,9 @@
 
 import gettext
 import pickle
+import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +67,61 @@ def test_texts_are_equal_by_template_and_values_and_survive_a_pickle() -> None:
     assert one != "[1]"
     counted = Text.counted("{n} run", "{n} runs", n=2)
     assert pickle.loads(pickle.dumps(counted)) == counted != Text("{n} run", n=2)
+
+
+def write_catalogue(folder: Path, language: str, known: dict[str, str]) -> None:
+    """Write a .mo file as ``msgfmt`` does."""
+    pairs = sorted((key.encode(), value.encode()) for key, value in known.items())
+    place, table, data = 28 + 16 * len(pairs), {0: [], 1: []}, b""
+    for side in (0, 1):
+        for pair in pairs:
+            table[side].append(struct.pack("<II", len(pair[side]), place + len(data)))
+            data += pair[side] + b"\0"
+    head = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    path = folder / "translations" / language / "LC_MESSAGES" / f"{text.DOMAIN}.mo"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(head + b"".join(table[0] + table[1]) + data)
+
+
+@pytest.fixture
+def catalogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(text, "files", lambda _: tmp_path)
+    header = "Content-Type: text/plain; charset=UTF-8\n"
+    write_catalogue(tmp_path, "de", {"": header, "Train": "Trainieren"})
+    yield tmp_path
+    text.install(gettext.NullTranslations())
+
+
+@pytest.mark.parametrize(
+    ("variable", "wanted", "chosen", "shown"),
+    [
+        ("LANG", "de_AT.UTF-8", "de", "Trainieren"),
+        ("LANGUAGE", "xx:de", "de", "Trainieren"),
+        ("LANGUAGE", "en_GB:de", "en", "Train"),
+        ("LC_ALL", "C.UTF-8", "en", "Train"),
+        ("LANG", "xx_XX", "en", "Train"),
+        ("LANG", "", "en", "Train"),
+    ],
+)
+def test_the_environment_chooses_the_language(
+    catalogues: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    wanted: str,
+    chosen: str,
+    shown: str,
+) -> None:
+    monkeypatch.setenv(variable, wanted)
+    assert (text.choose_language(), tr("Train")) == (chosen, shown)
+
+
+def test_a_damaged_catalogue_leaves_texts_english(
+    catalogues: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = next(catalogues.rglob("*.mo"))
+    monkeypatch.setenv("LANG", "de")
+    for damaged in (b"", b"no catalogue", path.read_bytes()[:30]):
+        path.write_bytes(damaged)
+        assert (text.choose_language(), tr("Train")) == ("en", "Train")

@@ -160,8 +160,12 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
             gone = Message("{run} can no longer be read; shown as it was.", run=title)
             runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
-        template = "{count} runs were chosen; the first {most} are compared."
-        problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
+        most = Message(
+            "{count} runs were chosen; the first {most} are compared.",
+            count=len(paths),
+            most=MOST_RUNS,
+        )
+        problems.insert(0, most)
     if not runs and problems:
         raise RequestError(Message("{problem}", problem=problems[-1]))
     problems += [run.problem for run in runs if run.problem]
