@@ -8,7 +8,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTimer, QTranslator
+from PySide6.QtCore import QLibraryInfo, QSettings, QTimer, QTranslator
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -40,12 +40,14 @@ def build_window(runs_dir: Path) -> MainWindow:
     return MainWindow(runs_dir, settings, theme)
 
 
-def translate_qt(app: QApplication, language: str) -> None:
-    """Let Qt's own buttons and menus speak a language; English where Qt does not know it."""
+def translate_qt(app: QApplication, language: str) -> QTranslator | None:
+    """Let Qt's own buttons and menus speak a language; None if they stay English."""
     folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     translator = QTranslator(app)
-    if language != ENGLISH and translator.load(QLocale(language), "qtbase", "_", folder):
-        app.installTranslator(translator)
+    if language == ENGLISH or not translator.load(f"qtbase_{language}", folder):
+        return None
+    app.installTranslator(translator)
+    return translator
 
 
 def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
