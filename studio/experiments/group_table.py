@@ -54,8 +54,6 @@ class GroupTable(QTreeView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setMinimumHeight(60)
         self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(40)
@@ -68,7 +66,10 @@ class GroupTable(QTreeView):
         super().resizeEvent(event)
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
-            room -= _WIDTHS[column]
+            # A heading may be longer than any number below it.
+            width = max(_WIDTHS[column], self.header().sectionSizeHint(column))
+            self.setColumnWidth(column, width)
+            room -= width
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
 
