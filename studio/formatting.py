@@ -10,24 +10,41 @@ from td3core.config.value_text import Value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_value as format_value
+from td3core.protocol.run_status import RunStatus
+from td3core.text import Text, tr
+
+_STATES = {
+    RunStatus.RUNNING: Text("running"),
+    RunStatus.FINISHED: Text("finished"),
+    RunStatus.STOPPED: Text("stopped"),
+    RunStatus.FAILED: Text("failed"),
+    RunStatus.INTERRUPTED: Text("interrupted"),
+}
+
+
+def format_state(state: RunStatus) -> str:
+    """Return what the state of a run is called."""
+    return str(_STATES[state])
 
 
 def format_duration(seconds: float) -> str:
     """Format a duration: 45 s, 6 min, 2 h 10 min."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return tr("{seconds:.0f} s", seconds=seconds)
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+    if minutes < 90:
+        return tr("{minutes} min", minutes=minutes)
+    return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def format_minutes(seconds: float) -> str:
     """Format an estimate: less than a minute, about 3 minutes, about 2 h 10 min."""
     if seconds < 50:
-        return "less than a minute"
+        return tr("less than a minute")
     minutes = max(round(seconds / 60), 1)
     if minutes >= 90:
-        return f"about {format_duration(seconds)}"
-    return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+        return tr("about {duration}", duration=format_duration(seconds))
+    return str(Text.counted("about {n} minute", "about {n} minutes", n=minutes))
 
 
 def short_steps(steps: int) -> str:
@@ -39,7 +56,7 @@ def short_steps(steps: int) -> str:
 
 def format_size(size: float) -> str:
     """Format a size in bytes: 340 kB, 12 MB, 1.5 GB."""
-    units = ("bytes", "kB", "MB", "GB", "TB")
+    units = (tr("bytes"), tr("kB"), tr("MB"), tr("GB"), tr("TB"))
     power = 0
     while size >= 999.5 and power < len(units) - 1:
         size, power = size / 1000, power + 1

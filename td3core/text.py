@@ -10,12 +10,18 @@ travels as data through errors, events and signals::
 A widget, a terminal or a log calls ``str``; nothing else does, and nothing decides by the words.
 """
 
+import contextlib
 import gettext
 import math
+import os
+import struct
 from collections.abc import Iterable
+from importlib.resources import files
 from typing import Any, Self
 
 DOMAIN = "td3_studio"
+ENGLISH = "en"
+_VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 _translations = gettext.NullTranslations()
 
@@ -167,3 +173,22 @@ def install(translations: gettext.NullTranslations) -> None:
     """Render texts by ``translations`` from now on."""
     global _translations
     _translations = translations
+
+
+def choose_language() -> str:
+    """Render in the first language wanted that there is a catalogue for; return its name.
+
+    The environment tells which are wanted, as for every program that uses gettext. Without a
+    catalogue that can be read, texts stay English.
+    """
+    folder = str(files("resources") / "translations")
+    for wanted in next(filter(None, map(os.environ.get, _VARIABLES)), "").split(":"):
+        if wanted.partition("_")[0].partition(".")[0] in (ENGLISH, "C", "POSIX"):
+            break
+        found = gettext.find(DOMAIN, folder, [wanted])
+        with contextlib.suppress(OSError, ValueError, struct.error):
+            if found is not None:
+                with open(found, "rb") as file:  # noqa: PTH123
+                    install(gettext.GNUTranslations(file))
+                return found.replace(os.sep, "/").split("/")[-3]
+    return ENGLISH

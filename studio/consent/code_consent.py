@@ -13,6 +13,7 @@ from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.errors import RequestError
+from td3core.text import Text
 
 Then = Callable[[Consent], object]
 Declined = Callable[[LocatedModule], object]
@@ -24,7 +25,12 @@ class _Examined:
 
     consent: Consent
     missing: tuple[LocatedModule, ...]
-    problem: str = ""
+    problem: Text | str = ""
+
+
+def nothing_started(module: LocatedModule) -> Text:
+    """Say that nothing trains, because the code of this module is not allowed."""
+    return Text("Nothing was started: the code in {path} was not allowed to run.", path=module.path)
 
 
 def _ignore(_: LocatedModule) -> None:
@@ -37,8 +43,8 @@ class CodeConsent(QObject):
     Modules are located, and answers read and written, in the background.
     """
 
-    refused = Signal(str)
-    """An answer could not be remembered."""
+    refused = Signal(object)
+    """An answer could not be remembered; a ``Text``."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -165,10 +171,10 @@ def _examine(choice: EnvChoice, typed: bool) -> _Examined:
 
 
 def _remember(consent: Consent, *modules: LocatedModule) -> _Examined:
-    problem = ""
+    problem: Text | str = ""
     try:
         trust_store.remember(*modules)
     except RequestError as caught:
         # It holds in this window all the same.
-        problem = str(caught)
+        problem = caught.message
     return _Examined(consent=consent.adding(modules), missing=(), problem=problem)

@@ -25,7 +25,7 @@ class FollowedGroup:
         self,
         group: Group,
         report: Callable[[GroupMessage], None],
-        on_refused: Callable[[str], None],
+        on_refused: Callable[[object], None],
         parent: QObject,
     ) -> None:
         self._report = report
@@ -49,7 +49,7 @@ class FollowedGroup:
 
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
-            self._refused(str(found))
+            self._refused(found.message)
         elif isinstance(found, SeedStatus | GroupEnded):
             self._report(found)
 

@@ -38,8 +38,8 @@ class GroupSession(QObject):
     ended = Signal()
     commanded = Signal()
     busy_changed = Signal(bool)
-    message_added = Signal(str, str)
-    refused = Signal(str)
+    message_added = Signal(str, object)
+    refused = Signal(object)
     _received = Signal(object, object)
 
     def __init__(self, allow: Allow, parent: QObject | None = None) -> None:
@@ -128,14 +128,16 @@ class GroupSession(QObject):
             case GroupStarted():
                 self._begin(GroupRecord(message.group))
                 self.group_started.emit(message)
-                text = f"Group {message.group.name}: {message.reason}"
+                name = message.group.name
+                text = Text("Group {group}: {reason}", group=name, reason=message.reason)
                 self.message_added.emit("info", text)
             case SeedStatus():
                 if self._current is not None:
                     self._current.take(message)
                 self.status_changed.emit(message)
             case GroupLog():
-                self.message_added.emit("info", f"Seed {message.seed}: {message.line}")
+                line = Text("Seed {seed}: {line}", seed=message.seed, line=message.line)
+                self.message_added.emit("info", line)
             case GroupEnded():
                 self._on_ended(message)
 
@@ -148,6 +150,6 @@ class GroupSession(QObject):
     def _on_ended(self, message: GroupEnded) -> None:
         self._process = None
         if message.problem is not None:
-            self.refused.emit(str(message.problem))
+            self.refused.emit(message.problem)
         self.ended.emit()
         self.busy_changed.emit(False)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.text import tr
 
 _WIDTHS = {
     SeedColumn.SEED: 46,
@@ -45,7 +46,7 @@ class GroupTable(QTreeView):
     def __init__(self, model: GroupModel) -> None:
         super().__init__()
         self.setObjectName("group_view")
-        self.setAccessibleName("Runs of the group")
+        self.setAccessibleName(tr("Runs of the group"))
         self.setModel(model)
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
@@ -53,8 +54,6 @@ class GroupTable(QTreeView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setMinimumHeight(60)
         self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(40)
@@ -67,7 +66,10 @@ class GroupTable(QTreeView):
         super().resizeEvent(event)
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
-            room -= _WIDTHS[column]
+            # A heading may be longer than any number below it.
+            width = max(_WIDTHS[column], self.header().sectionSizeHint(column))
+            self.setColumnWidth(column, width)
+            room -= width
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
 

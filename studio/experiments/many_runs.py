@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.consent.code_consent import CodeConsent
+from studio.consent.code_consent import CodeConsent, nothing_started
 from studio.experiments.group_session import Allowed, GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
@@ -21,16 +21,16 @@ from td3core.experiments.groups.messages import NewGroup
 from td3core.experiments.groups.watch import training_groups
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb
+from td3core.text import Text
 
-_GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
-_GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
-_RUN_BUSY = "A run is training. Wait for its end, or stop it first."
+_GROUP_BUSY = Text("A group is training. Use Train next, or stop the group first.")
+_RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
 
 
 class ManyRuns(QObject):
     """Starts single runs, groups and what waits in the queue: never two of them at once."""
 
-    refused = Signal(str)
+    refused = Signal(object)
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
@@ -131,12 +131,16 @@ class ManyRuns(QObject):
 
     # Starting -----------------------------------------------------------------------------------
 
-    def obstacle(self) -> str:
-        """Return why no run can be resumed or branched now; empty if one can."""
+    def obstacle(self) -> Text | None:
+        """Return why no run can be resumed or branched now; None if one can."""
         if not self.session.busy:
-            return ""
+            return None
         group = self.session.group
-        return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
+        if group is None:
+            return _GROUP_BUSY
+        return Text(
+            "The group {name} is training. Wait for its end, or stop it first.", name=group.name
+        )
 
     def _allow(self, group: Group, then: Allowed) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
@@ -169,7 +173,7 @@ class ManyRuns(QObject):
         self._consent.obtain(run.config.choice, start, self._on_declined)
 
     def _on_declined(self, module: LocatedModule) -> None:
-        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+        self.refused.emit(nothing_started(module))
 
     def _start(self, run: QueuedRun, from_queue: bool, consent: Consent) -> None:
         if self.busy:

@@ -21,6 +21,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import exists, read_text, require_own
+from td3core.text import Text, tr
 
 NAME = "queue.json"
 LOCK = "queue.lock"
@@ -47,14 +48,19 @@ class QueuedRun:
     @property
     def text(self) -> str:
         """Two lines for a list."""
-        seeds = f"seeds {format_seeds(self.seeds)}" if self.seeds else f"seed {self.config.seed}"
-        if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
-            seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
-        if self.checkpoint is not None:
-            seeds = f"branch from {self.checkpoint.stem}"
-        parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
+        steps = tr("{steps} steps", steps=format_count(self.config.steps))
+        parts = (preset, str(self._which()), steps)
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
+
+    def _which(self) -> Text:
+        if self.checkpoint is not None:
+            return Text("branch from {checkpoint}", checkpoint=self.checkpoint.stem)
+        if not self.seeds:
+            return Text("seed {seed}", seed=self.config.seed)
+        if self.seeds == tuple(range(len(self.seeds))):
+            return Text.counted("{n} seeds", "{n} seeds", n=len(self.seeds))
+        return Text("seeds {seeds}", seeds=format_seeds(self.seeds))
 
 
 def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:

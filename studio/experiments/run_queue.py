@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.experiments.queue_file import Change, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.errors import RequestError
+from td3core.text import Text
 
 
 class RunQueue(QObject):
@@ -19,7 +20,7 @@ class RunQueue(QObject):
     """
 
     changed = Signal()
-    refused = Signal(str)
+    refused = Signal(object)
     wanted = Signal(object)
     """Carries the :class:`QueuedRun` to start now."""
 
@@ -85,13 +86,13 @@ class RunQueue(QObject):
     def _sync(self) -> None:
         self._disk.add(partial(_try, self._shared.sync), self._on_synced)
 
-    @Slot(str)
-    def _on_synced(self, problem: str) -> None:
+    @Slot(object)
+    def _on_synced(self, problem: Text | str) -> None:
         if problem:
             self.refused.emit(problem)
         self.changed.emit()
 
-    def _claim(self) -> str:
+    def _claim(self) -> Text | str:
         """Take out the first run; it is removed first: one that ends the program must not return.
 
         Returns:
@@ -103,7 +104,7 @@ class RunQueue(QObject):
 
         return _try(claim)
 
-    def _on_claimed(self, problem: str) -> None:
+    def _on_claimed(self, problem: Text | str) -> None:
         self._claiming = False
         self._on_synced(problem)
         run = self._claimed
@@ -122,15 +123,16 @@ class RunQueue(QObject):
             self._change(lambda runs: (run, *runs))
 
 
-def _try(work: Callable[[], None]) -> str:
+def _try(work: Callable[[], None]) -> Text | str:
     """Return what is wrong with the queue's file, if anything is."""
     try:
         work()
     except RequestError as problem:
-        return str(problem)
+        return problem.message
     except OSError as problem:
-        return f"The queue cannot be written: {problem.strerror or problem}."
-    return ""
+        reason = problem.strerror or str(problem)
+        return Text("The queue cannot be written: {reason}.", reason=reason)
+    return Text("")
 
 
 def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:

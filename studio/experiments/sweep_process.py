@@ -14,6 +14,7 @@ from td3core.config.consent import Consent, LocatedModule
 from td3core.envs.trust_store import handed_on
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.text import Text
 
 _ASK_AGAIN_MS = 500
 """A process that is starting cannot be asked to stop yet."""
@@ -25,7 +26,7 @@ class SweepProcess(QObject):
     The user is asked before code runs that the sweep's file names.
     """
 
-    refused = Signal(str)
+    refused = Signal(object)
     started = Signal()
     ended = Signal()
     """The process has ended, or there will be none."""
@@ -99,23 +100,27 @@ class SweepProcess(QObject):
         self.started.emit()
 
     def _on_declined(self, module: LocatedModule) -> None:
-        path = module.path
-        self._on_refused(f"The sweep was not started: the code in {path} was not allowed to run.")
+        declined = Text(
+            "The sweep was not started: the code in {path} was not allowed to run.",
+            path=module.path,
+        )
+        self._on_refused(declined)
 
     @Slot()
     def _ask_to_stop(self) -> None:
         name = self._stop_name
         self._stop.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
 
-    @Slot(str)
-    def _on_not_stopped(self, sentence: str) -> None:
+    @Slot(object)
+    def _on_not_stopped(self, sentence: Text) -> None:
         if self._process.busy and self._stop_name == self.name:
             self._again.start()
         elif self._stopping:
             self.refused.emit(sentence)
 
     @Slot(str)
-    def _on_refused(self, sentence: str) -> None:
+    @Slot(object)
+    def _on_refused(self, sentence: Text | str) -> None:
         self.refused.emit(sentence)
         self._end()
 

@@ -15,7 +15,7 @@ class RunsBeside(QObject):
 
     started = Signal(object)
     """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
-    refused = Signal(str)
+    refused = Signal(object)
     _reported = Signal(int, object)
 
     def __init__(self, parent: QObject) -> None:
@@ -46,7 +46,7 @@ class RunsBeside(QObject):
     def _on_event(self, number: int, event: object) -> None:
         if isinstance(event, Failed) and number in self._starting:
             del self._starting[number]
-            self.refused.emit(str(event.message))
+            self.refused.emit(event.message)
         elif isinstance(event, Started) and number in self._starting:
             self._starting.pop(number).detach()
             self.started.emit(event)

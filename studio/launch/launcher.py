@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.consent.code_consent import CodeConsent
+from studio.consent.code_consent import CodeConsent, nothing_started
 from studio.launch.beside import RunsBeside
 from studio.launch.dialogs import (
     ChangesDialog,
@@ -36,6 +36,7 @@ from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import is_here
+from td3core.text import Text
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class RunLauncher(QObject):
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
     queue_wanted = Signal(object, object, object)
     """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class RunLauncher(QObject):
         runs_dir: Path,
         window: QWidget,
         *,
-        obstacle: Callable[[], str],
+        obstacle: Callable[[], Text | None],
         edited: Callable[[Path], Tunables | None],
     ) -> None:
         """Start runs in ``runs_dir``.
@@ -79,7 +80,7 @@ class RunLauncher(QObject):
             consent: to the code that they name.
             runs_dir: the folder of new runs.
             window: the parent of dialogs.
-            obstacle: returns why nothing may be started now; empty if something may.
+            obstacle: returns why nothing may be started now; None if something may.
             edited: returns the live settings that the user has chosen for a run, if any.
         """
         super().__init__(window)
@@ -111,9 +112,9 @@ class RunLauncher(QObject):
 
     def _may_start(self) -> bool:
         problem = self._obstacle()
-        if problem:
+        if problem is not None:
             self.refused.emit(problem)
-        return not problem and not self._controller.busy
+        return problem is None and not self._controller.busy
 
     def _obtain(self, config: RunConfig, then: Callable[[Consent], None]) -> None:
         """Go on with consent to the code of a run's environment, unless a run is training then."""
@@ -125,7 +126,7 @@ class RunLauncher(QObject):
         self._consent.obtain(config.choice, pass_on, self._on_declined)
 
     def _on_declined(self, module: LocatedModule) -> None:
-        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+        self.refused.emit(nothing_started(module))
 
     # Resuming -----------------------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ class RunLauncher(QObject):
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog, When
 
-        occupied = bool(self._obstacle()) or self._controller.busy
+        occupied = self._obstacle() is not None or self._controller.busy
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
@@ -269,7 +270,7 @@ class RunLauncher(QObject):
             if changes:
                 self._obtain(run.config, partial(self._ask_for_seed, run, changes, title))
             else:
-                self.refused.emit(f"No live setting was changed in {title}.")
+                self.refused.emit(Text("No live setting was changed in {run}.", run=title))
 
         self._read(read, ask)
 

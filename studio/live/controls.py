@@ -9,6 +9,7 @@ from studio.widgets.number_box import NumberBox
 from studio.widgets.setting_fields import make_editor
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
+from td3core.text import tr
 
 LiveValue = bool | int | float | str
 
@@ -70,7 +71,7 @@ class NumberControl(QObject):
         self.editor.setFixedWidth(74)
         self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.slider.setObjectName(f"slider_{name}")
-        self.slider.setAccessibleName(f"{spec.label} slider")
+        self.slider.setAccessibleName(tr("{setting} slider", setting=spec.label))
         self.editor.setObjectName(f"spin_{name}")
         self.editor.setAccessibleName(spec.label)
         self.slider.valueChanged.connect(self._on_slider)

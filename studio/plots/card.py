@@ -25,8 +25,15 @@ from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.theme.theme import Theme
-from studio.widgets.figure_export import FigureHeading, choose_file, large_enough, write_picture
+from studio.widgets.figure_export import (
+    FigureHeading,
+    cannot_write,
+    choose_file,
+    large_enough,
+    write_picture,
+)
 from td3core.arrays import Doubles
+from td3core.text import tr
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -61,7 +68,7 @@ class PlotCard(QWidget):
     """The user wants to see this plot large."""
     maximise_toggled = Signal(bool)
     exported = Signal()
-    export_failed = Signal(str)
+    export_failed = Signal(object)
 
     def __init__(
         self,
@@ -86,7 +93,7 @@ class PlotCard(QWidget):
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name, self._title, self._unit = plot.name, plot.title, plot.unit
+        self._name, self._title, self._unit = plot.name, str(plot.title), str(plot.unit)
         self._theme, self._small = theme, False
         self.layers = tuple(layers)
         self._heights: list[Doubles] = []
@@ -100,11 +107,11 @@ class PlotCard(QWidget):
         self._writer = writer or self._write
         self._axes_shown: bool | None = None
         self.plot = self._make_plot()
-        self._hint = EmptyHint(plot.empty, plot.example, theme, self.plot)
+        self._hint = EmptyHint(str(plot.empty), plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
-        self._legend = Legend(plot.title, plot.help, theme)
+        self._legend = Legend(self._title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
         self._lay_out()
@@ -126,7 +133,7 @@ class PlotCard(QWidget):
         box.fit_requested.connect(self.reset_requested)
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
-        plot.setAccessibleName(f"{self._title} plot")
+        plot.setAccessibleName(tr("{title} plot", title=self._title))
         plot.setMinimumSize(86, 90)
         # Without curves no key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
@@ -181,7 +188,7 @@ class PlotCard(QWidget):
         named = shown and bool(self._unit)
         style = {"color": self._theme.muted, "font-size": "8pt"}
         left.setLabel(self._unit, **style)
-        bottom.setLabel(LABELS[self.step_map.axis], **style)
+        bottom.setLabel(str(LABELS[self.step_map.axis]), **style)
         left.showLabel(named)
         bottom.showLabel(named)
         ticks, name = QFontMetricsF(QFont()), left.label.boundingRect().height()
@@ -340,7 +347,8 @@ class PlotCard(QWidget):
     @Slot(str)
     def _ask_export(self, kind: str) -> None:
         name = self._name.removeprefix("plot_")
-        path = choose_file(self, f"Export {self._title}", name, kind, self.export_failed.emit)
+        title = tr("Export {what}", what=self._title)
+        path = choose_file(self, title, name, kind, self.export_failed.emit)
         if path is not None:
             self.export(path)
 
@@ -349,7 +357,7 @@ class PlotCard(QWidget):
         try:
             self._writer(path)
         except OSError as problem:
-            self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            self.export_failed.emit(cannot_write(path, problem))
             return
         self.exported.emit()
 

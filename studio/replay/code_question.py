@@ -9,6 +9,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.widgets.controls import describe
 from td3core.config.consent import Consent, LocatedModule
+from td3core.text import tr
 
 
 class CodeQuestion(QObject):
@@ -21,9 +22,9 @@ class CodeQuestion(QObject):
         super().__init__(parent)
         self._player, self._consent = player, consent
         self._needed: LocatedModule | None = None
-        self.button = QPushButton("Allow this code…")
-        tip = "Let the code of this agent's environment run, and show the agent"
-        describe(self.button, "replay_allow_button", "Allow this code", tip)
+        self.button = QPushButton(tr("Allow this code…"))
+        tip = tr("Let the code of this agent's environment run, and show the agent")
+        describe(self.button, "replay_allow_button", tr("Allow this code"), tip)
         self.button.hide()
         self.button.clicked.connect(self._on_clicked)
         player.code_refused.connect(self._on_refused)

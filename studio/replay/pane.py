@@ -25,9 +25,9 @@ from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
+from td3core.text import Text, tr
 
-_INVITATION = "Choose an agent below and press Play"
-_NUMBERS = "The instruments show its numbers."
+_INVITATION = Text("Choose an agent below and press Play")
 
 
 class ReplayPane(QWidget):
@@ -147,8 +147,8 @@ class ReplayPane(QWidget):
     # Building -----------------------------------------------------------------------------------
 
     def _make_widgets(self) -> None:
-        self.view = FrameView(_INVITATION)
-        describe(self.view, "replay_view", "Replay", "")
+        self.view = FrameView(str(_INVITATION))
+        describe(self.view, "replay_view", tr("Replay"), "")
         self.setFocusProxy(self.view)
         self.caption = PictureCaption()
         self.controls = PlaybackControls(self._player.speed)
@@ -156,9 +156,9 @@ class ReplayPane(QWidget):
         self.message = make_label("replay_message")
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.renderer_button = QPushButton("Restart renderer")
-        tip = "Start the renderer again with the same agent"
-        describe(self.renderer_button, "replay_renderer_button", "Restart renderer", tip)
+        self.renderer_button = QPushButton(tr("Restart renderer"))
+        tip = tr("Start the renderer again with the same agent")
+        describe(self.renderer_button, "replay_renderer_button", tr("Restart renderer"), tip)
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
         self.comparison = AgentComparison(
@@ -241,7 +241,7 @@ class ReplayPane(QWidget):
     @Slot(Path)
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
-        self.show_message("")
+        self.show_message(Text(""))
         self._load(path)
 
     def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
@@ -287,7 +287,7 @@ class ReplayPane(QWidget):
             return True
         path = self.checkpoints.chosen() or self._player.path or self.checkpoints.model.first()
         if path is None:
-            self.show_message("There is no saved agent yet. Press Train to make one.")
+            self.show_message(Text("There is no saved agent yet. Press Train to make one."))
             return False
         self.load(path)
         return True
@@ -331,8 +331,9 @@ class ReplayPane(QWidget):
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
         if loaded.no_picture:
-            self.view.show_text(f"{loaded.no_picture} {_NUMBERS}")
-        self.show_message("")
+            why = loaded.no_picture
+            self.view.show_text(tr("{why} The instruments show its numbers.", why=why))
+        self.show_message(Text(""))
 
     @Slot()
     def _show_agent(self) -> None:
@@ -353,28 +354,28 @@ class ReplayPane(QWidget):
         crashed = state is PlayerState.CRASHED
         self.renderer_button.setVisible(crashed or not self._player.answers)
         if state is PlayerState.EMPTY:
-            self.view.show_text(_INVITATION)
+            self.view.show_text(str(_INVITATION))
             self.caption.clear()
             self.controls.scrub_bar.clear()
         elif state is PlayerState.LOADING and self.view.image is None:
-            self.view.show_text("Loading…")
+            self.view.show_text(tr("Loading…"))
         self.controls.show_playing(state is PlayerState.PLAYING)
 
     @Slot()
     def _show_code_refused(self) -> None:
-        self.view.show_text("Not shown: its environment is code that you have not allowed.")
+        self.view.show_text(tr("Not shown: its environment is code that you have not allowed."))
 
-    @Slot(str)
-    def _show_silent(self, sentence: str) -> None:
+    @Slot(object)
+    def _show_silent(self, sentence: Text) -> None:
         """Offer to restart a renderer that does not answer; an empty sentence: it does again."""
         self.show_message(sentence)
         self._show_state()
 
-    @Slot(str)
-    def show_message(self, text: str) -> None:
+    @Slot(object)
+    def show_message(self, text: Text) -> None:
         """Show a sentence below the controls; an empty one hides it."""
-        self.message.setText(breakable(text))
-        self.message.setToolTip(plain_tip(text))
+        self.message.setText(breakable(str(text)))
+        self.message.setToolTip(plain_tip(str(text)))
         self.message.setVisible(bool(text))
 
     # Qt -----------------------------------------------------------------------------------------

@@ -12,8 +12,10 @@ from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +24,6 @@ UNPACED = math.inf
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, UNPACED)
 _FULL_RATE, _REDUCED_RATE = 60.0, 30.0
 """Most pictures per second: usually, and while a run is training."""
-_TRAINING_CONTINUES = "Training is not affected."
 
 
 class PlayerState(StrEnum):
@@ -49,7 +50,7 @@ class Player(QObject):
     """The next picture is this step of the episode's past."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
-    refused = Signal(str)
+    refused = Signal(object)
     code_refused = Signal(object)
     """After ``refused``: the code that would have to be allowed
     (:class:`~td3core.config.consent.LocatedModule`)."""
@@ -58,8 +59,8 @@ class Player(QObject):
     were shown earlier; the numbers of other steps are in their pictures."""
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
-    crashed = Signal(str)
-    silent = Signal(str)
+    crashed = Signal(object)
+    silent = Signal(object)
     """The renderer does not answer; it may again. The sentence is empty once it does."""
     captured = Signal(object, object)
     """Carries the ``QImage`` that :meth:`capture` asked for, and its ``Frame``."""
@@ -85,10 +86,10 @@ class Player(QObject):
         self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
         self._variables: Mapping[str, str] = {}
-        self._cause = ""
+        self._cause: Text | None = None
         self._watchdog = Watchdog(self)
-        self._watchdog.silent.connect(lambda why: self.silent.emit(f"{why} {_TRAINING_CONTINUES}"))
-        self._watchdog.answering.connect(lambda: self.silent.emit(""))
+        self._watchdog.silent.connect(lambda why: self.silent.emit(_while_training(why)))
+        self._watchdog.answering.connect(lambda: self.silent.emit(Text("")))
 
     @property
     def state(self) -> PlayerState:
@@ -283,7 +284,7 @@ class Player(QObject):
             client.close(kill=True)
         # Paused: the same agent would run into the same step again.
         self._playing = False
-        self.silent.emit("")
+        self.silent.emit(Text(""))
 
     @Slot()
     def close(self) -> None:
@@ -307,7 +308,8 @@ class Player(QObject):
         try:
             client = RendererClient(self._variables)
         except OSError as problem:
-            self._fail(f"The renderer could not be started ({problem.strerror}).")
+            reason = problem.strerror
+            self._fail(Text("The renderer could not be started ({reason}).", reason=reason))
             return False
         client.reader.replied.connect(self._on_reply)
         client.reader.lost.connect(self._on_lost)
@@ -347,12 +349,13 @@ class Player(QObject):
             case protocol.Refused() if reply.ticket >= self._load_ticket:
                 self._playing = False
                 self._set_state(PlayerState.EMPTY)
-                self.refused.emit(reply.message)
+                self.refused.emit(quoted(reply.message))
                 if reply.needs is not None:
                     self.code_refused.emit(reply.needs)
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
-                self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."
+                reason = reply.message.rstrip(".")
+                self._cause = Text("The renderer stopped: {reason}.", reason=reason)
             case _:
                 self._on_answer(reply)
 
@@ -383,12 +386,13 @@ class Player(QObject):
         self._watchdog.watch(None)
         client, self._client = self._client, None
         client.close()
-        self._fail(self._cause or f"The renderer stopped ({client.ending}).")
+        stopped = Text("The renderer stopped ({ending}).", ending=client.ending)
+        self._fail(self._cause or stopped)
 
-    def _fail(self, message: str) -> None:
-        self._playing, self._cause = False, ""
+    def _fail(self, message: Text) -> None:
+        self._playing, self._cause = False, None
         self._set_state(PlayerState.CRASHED)
-        self.crashed.emit(f"{message} {_TRAINING_CONTINUES}")
+        self.crashed.emit(_while_training(message))
 
     def _set_playing(self, playing: bool) -> None:
         self._playing = playing
@@ -401,3 +405,7 @@ class Player(QObject):
             if state is PlayerState.EMPTY:
                 self._agent, self.frame, self._compared = None, None, ()
             self.state_changed.emit(state.value)
+
+
+def _while_training(problem: Text) -> Text:
+    return Text("{problem} Training is not affected.", problem=problem)

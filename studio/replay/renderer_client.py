@@ -15,6 +15,7 @@ from studio.replay.renderer import protocol, start
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
 from studio.replay.renderer.heartbeat import new_signs
 from td3core.system.child_process import spawn
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +52,11 @@ class RendererClient:
         atexit.register(self.close)
 
     @property
-    def ending(self) -> str:
+    def ending(self) -> Text:
         """How the process ended."""
         if self.exit_code is not None and self.exit_code < 0:
-            return f"signal {-self.exit_code}"
-        return f"exit status {self.exit_code}"
+            return Text("signal {number}", number=-self.exit_code)
+        return Text("exit status {number}", number=self.exit_code)
 
     def send(self, command: protocol.Command) -> None:
         """Send a command. If the renderer has died, it is lost and the reader reports that."""

@@ -11,9 +11,10 @@ from studio.tasks.background_task import Stopped
 from studio.widgets.labels import plain_tip
 from td3core.runs.listing import list_runs
 from td3core.runs.naming import names_of
+from td3core.text import Text
 
-_CHOOSE = "Earlier runs: choose…"
-_NONE = "No earlier runs"
+_CHOOSE = Text("Earlier runs: choose…")
+_NONE = Text("No earlier runs")
 
 Runs = list[tuple[Path, str]]
 """Folders of runs with their titles."""
@@ -64,7 +65,7 @@ class RunCombo(QComboBox):
 
     def _offer_to_choose(self, possible: bool) -> None:
         if possible:
-            self.setItemText(0, _CHOOSE)
+            self.setItemText(0, str(_CHOOSE))
             self.setEnabled(True)
 
     def _take(self, runs: Runs) -> None:
@@ -80,7 +81,7 @@ class RunCombo(QComboBox):
 
     def _offer(self, runs: Runs) -> None:
         self.clear()
-        self.addItem(_CHOOSE if runs else _NONE, None)
+        self.addItem(str(_CHOOSE if runs else _NONE), None)
         for path, title in runs:
             # As text: a combo box does not find other Python objects again.
             self.addItem(title, str(path))

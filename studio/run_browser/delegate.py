@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines, polyline
 from studio.run_browser.tree_model import LINES, ROW
+from td3core.text import tr
 
 _AROUND = 8
 """Pixels of a row above and below its two lines."""
@@ -105,8 +106,8 @@ class RunDelegate(QStyledItemDelegate):
         """Give an empty editor a placeholder."""
         editor = super().createEditor(parent, option, index)
         if isinstance(editor, QLineEdit):
-            editor.setPlaceholderText("Name of this run")
-            editor.setAccessibleName("Name of this run")
+            editor.setPlaceholderText(tr("Name of this run"))
+            editor.setAccessibleName(tr("Name of this run"))
         return editor
 
 

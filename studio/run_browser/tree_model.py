@@ -210,7 +210,9 @@ class RunTreeModel(QAbstractItemModel):
             return alignment(RunColumn(section))
         if role == Qt.ItemDataRole.InitialSortOrderRole and section in LARGEST_FIRST:
             return Qt.SortOrder.DescendingOrder.value
-        return {Qt.ItemDataRole.DisplayRole: text, Qt.ItemDataRole.ToolTipRole: about}.get(role)  # type: ignore[call-overload]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return str(text)
+        return str(about) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows; ``ROW`` is its run."""

@@ -20,6 +20,7 @@ from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
+from td3core.text import tr
 
 _WIDTHS = {
     RunColumn.RUN: 240,
@@ -54,7 +55,7 @@ class RunTreeView(QTreeView):
         self._kept: tuple[list[Path], Path | None, int] = ([], None, 0)
         self._folded: set[Path] = set()
         self.setObjectName("runs_view")
-        self.setAccessibleName("Runs")
+        self.setAccessibleName(tr("Runs"))
         self.setModel(proxy)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -42,7 +42,8 @@ class RunController(QObject):
     event_reported = Signal(object)
     caught_up = Signal(object)
     """What a run had reported before it was followed: a tuple of events."""
-    refused = Signal(str)
+    refused = Signal(object)
+    """Why a request was refused, a ``Text``."""
     """Why a request to a followed run was not done."""
 
     def __init__(self, parent: QObject | None = None) -> None:

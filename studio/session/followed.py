@@ -42,7 +42,7 @@ class FollowedRun(QObject, Requesting):
     """
 
     reported = Signal(object)
-    failed = Signal(str)
+    failed = Signal(object)
 
     def __init__(self, reader: RunReader, parent: QObject | None = None) -> None:
         """Follow a run that was read so far."""

@@ -14,8 +14,8 @@ T = TypeVar("T")
 class BackgroundReader(QObject):
     """Answers the newest question only: a new one replaces one that is still being read."""
 
-    refused = Signal(str)
-    """Why there is no answer."""
+    refused = Signal(object)
+    """Why there is no answer, a ``Text``."""
     busy_changed = Signal(bool)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
@@ -59,7 +59,7 @@ class BackgroundReader(QObject):
     @Slot(object)
     def _on_read(self, found: object) -> None:
         if isinstance(found, RequestError):
-            self.refused.emit(str(found))
+            self.refused.emit(found.message)
         else:
             self._then(found)
 

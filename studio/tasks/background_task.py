@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from td3core.text import Text
+
 log = logging.getLogger(__name__)
 
 Report = Callable[[object], None]
@@ -22,7 +24,7 @@ class _Relay(QObject):
     """Carries values from a thread to the window's; outlives a task that is deleted meanwhile."""
 
     reported = Signal(object, object)
-    over = Signal(object, str)
+    over = Signal(object, object)
 
 
 class _WorkThread(threading.Thread):
@@ -41,7 +43,8 @@ class BackgroundTask(QObject):
 
     reported = Signal(object)
     finished = Signal()
-    failed = Signal(str)
+    failed = Signal(object)
+    """A ``Text``: what the work raised."""
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -64,12 +67,12 @@ class BackgroundTask(QObject):
         relay, name = self._relay, self._name
 
         def run() -> None:
-            problem = ""
+            problem = None
             try:
                 work(lambda value: relay.reported.emit(cancelled, value), cancelled.is_set)
             except Exception as caught:
                 log.exception("%s failed", name)
-                problem = f"{type(caught).__name__}: {caught}"
+                problem = error_text(caught)
             relay.over.emit(cancelled, problem)
 
         _WorkThread(name, run, cancelled).start()
@@ -85,14 +88,19 @@ class BackgroundTask(QObject):
         if cancelled is self._current:
             self.reported.emit(value)
 
-    @Slot(object, str)
-    def _on_over(self, cancelled: threading.Event, problem: str) -> None:
+    @Slot(object, object)
+    def _on_over(self, cancelled: threading.Event, problem: Text | None) -> None:
         if cancelled is not self._current:
             return
         self._current = None
-        if problem:
+        if problem is not None:
             self.failed.emit(problem)
         self.finished.emit()
+
+
+def error_text(problem: Exception) -> Text:
+    """Return type and words of an error that nothing foresaw."""
+    return Text("{error}: {problem}", error=type(problem).__name__, problem=str(problem))
 
 
 def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:

@@ -95,7 +95,7 @@ def make_editor(name: str, spec: Spec, default: Any) -> Field:
         try:
             parse_value(name, edit.text())
         except RequestError as problem:
-            mark_problem(edit, f"{problem}")
+            mark_problem(edit, str(problem))
         else:
             mark_problem(edit, "")
 

@@ -10,6 +10,7 @@ from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
 from studio.window.docking.fold import Fold
 from studio.window.panels import Panels, PanelSpec
+from td3core.text import tr
 
 _VERSION = 2
 _SIZE = (1280, 800)
@@ -60,7 +61,7 @@ class Docks(QObject):
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
-        dock = QDockWidget(spec.title, self._window)
+        dock = QDockWidget(str(spec.title), self._window)
         dock.setObjectName(f"{spec.name}_dock")
         self._panels.when_made(spec.name, partial(_fill, dock, spec))
         if dock.widget() is None:
@@ -87,7 +88,7 @@ class Docks(QObject):
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
-            tabs.setAccessibleName("Panels in this place")
+            tabs.setAccessibleName(tr("Panels in this place"))
             # Large fonts would leave one letter of each.
             tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)

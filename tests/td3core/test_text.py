@@ -4,7 +4,9 @@ import gettext
 import json
 import math
 import pickle
+import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -100,8 +102,13 @@ def test_a_text_comes_back_from_json_as_it_was(
 
 @pytest.mark.parametrize(
     "damage",
-    [None, 3, [], {}, {"template": 1, "values": {}}, {"template": "{x.y}", "values": {"x": 1}}]
-    + [{"template": "{x}", "values": {}}, {"template": "{x}", "values": {"x": []}}],
+    [
+        *(None, 3, [], {}),
+        {"template": 1, "values": {}},
+        {"template": "{x.y}", "values": {"x": 1}},
+        {"template": "{x}", "values": {}},
+        {"template": "{x}", "values": {"x": []}},
+    ],
 )
 def test_what_is_no_text_is_refused(damage: object) -> None:
     with pytest.raises(ValueError, match="text"):
@@ -110,3 +117,61 @@ def test_what_is_no_text_is_refused(damage: object) -> None:
 
 def test_a_string_of_an_earlier_version_is_a_text() -> None:
     assert str(text.from_plain("It {broke}.")) == "It {broke}."
+
+
+def write_catalogue(folder: Path, language: str, known: dict[str, str]) -> None:
+    """Write a .mo file as ``msgfmt`` does."""
+    pairs = sorted((key.encode(), value.encode()) for key, value in known.items())
+    place, table, data = 28 + 16 * len(pairs), {0: [], 1: []}, b""
+    for side in (0, 1):
+        for pair in pairs:
+            table[side].append(struct.pack("<II", len(pair[side]), place + len(data)))
+            data += pair[side] + b"\0"
+    head = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    path = folder / "translations" / language / "LC_MESSAGES" / f"{text.DOMAIN}.mo"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(head + b"".join(table[0] + table[1]) + data)
+
+
+@pytest.fixture
+def catalogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(text, "files", lambda _: tmp_path)
+    header = "Content-Type: text/plain; charset=UTF-8\n"
+    write_catalogue(tmp_path, "de", {"": header, "Train": "Trainieren"})
+    yield tmp_path
+    text.install(gettext.NullTranslations())
+
+
+@pytest.mark.parametrize(
+    ("variable", "wanted", "chosen", "shown"),
+    [
+        ("LANG", "de_AT.UTF-8", "de", "Trainieren"),
+        ("LANGUAGE", "xx:de", "de", "Trainieren"),
+        ("LANGUAGE", "en_GB:de", "en", "Train"),
+        ("LC_ALL", "C.UTF-8", "en", "Train"),
+        ("LANG", "xx_XX", "en", "Train"),
+        ("LANG", "", "en", "Train"),
+    ],
+)
+def test_the_environment_chooses_the_language(
+    catalogues: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    wanted: str,
+    chosen: str,
+    shown: str,
+) -> None:
+    monkeypatch.setenv(variable, wanted)
+    assert (text.choose_language(), tr("Train")) == (chosen, shown)
+
+
+def test_a_damaged_catalogue_leaves_texts_english(
+    catalogues: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = next(catalogues.rglob("*.mo"))
+    monkeypatch.setenv("LANG", "de")
+    for damaged in (b"", b"no catalogue", path.read_bytes()[:30]):
+        path.write_bytes(damaged)
+        assert (text.choose_language(), tr("Train")) == ("en", "Train")

@@ -20,18 +20,19 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
 from studio.widgets.labels import ElidedLabel
+from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
-_METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
+_METRICS = ((Text("Evaluations"), "eval"), (Text("Episodes"), "return"))
 _NARROW, _TIGHT = 520, 560
 """Below these widths, in pixels, the captions are left out, and the smoothing has its own line."""
-_GROUPS = (("Groups", True), ("Single runs", False))
+_GROUPS = ((Text("Groups"), True), (Text("Single runs"), False))
 
 
 class CompareBar(QFrame):
     """Changes the view of a :class:`CompareSession` and shows which runs it has."""
 
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, session: CompareSession, theme: Theme) -> None:
         super().__init__()
@@ -42,11 +43,11 @@ class CompareBar(QFrame):
         self._heading.setProperty("role", "title")
         self._notes.setObjectName("compare_notes")
         self._notes.setProperty("role", "warn")
-        self._grouped = self._combo("compare_group_combo", "Lines", _GROUPS)
-        self._grouped.setToolTip("One line for each group of seeds, or one for each run")
+        self._grouped = self._combo("compare_group_combo", tr("Lines"), _GROUPS)
+        self._grouped.setToolTip(tr("One line for each group of seeds, or one for each run"))
         self._axis = make_axis_combo("compare_x_combo")
-        self._metric = self._combo("compare_metric_combo", "Return of", _METRICS)
-        self._metric.setToolTip("Which returns the first plot and the table compare")
+        self._metric = self._combo("compare_metric_combo", tr("Return of"), _METRICS)
+        self._metric.setToolTip(tr("Which returns the first plot and the table compare"))
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
         self._captions: list[QLabel] = []
@@ -55,23 +56,24 @@ class CompareBar(QFrame):
         self._connect()
         self.set_theme(theme)
 
-    def _combo(self, name: str, label: str, items: tuple[tuple[str, object], ...]) -> QComboBox:
+    def _combo(self, name: str, label: str, items: tuple[tuple[Text, object], ...]) -> QComboBox:
         combo = QComboBox()
         describe(combo, name, label, "")
         for text, value in items:
-            combo.addItem(text, value)
+            combo.addItem(str(text), value)
         return combo
 
     def _make_buttons(self) -> None:
-        tip = "Write the return plot with title, axes and legend, for a paper"
-        describe(self._export, "compare_export_button", "Export comparison", tip)
-        self._export.setText("Export")
+        tip = tr("Write the return plot with title, axes and legend, for a paper")
+        describe(self._export, "compare_export_button", tr("Export comparison"), tip)
+        self._export.setText(tr("Export"))
         menu = QMenu(self._export)
         fill_export_menu(menu, self._ask_export, KINDS)
         self._export.setMenu(menu)
         self._export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._close.setText("Close comparison")
-        describe(self._close, "compare_close_button", "Close comparison", "Back to the single run")
+        close = tr("Close comparison")
+        self._close.setText(close)
+        describe(self._close, "compare_close_button", close, tr("Back to the single run"))
         for button in (self._export, self._close):
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setIconSize(QSize(14, 14))
@@ -83,7 +85,7 @@ class CompareBar(QFrame):
         first.addWidget(self._close)
         second.setSpacing(2)
         second.addWidget(self._grouped)
-        for text, control in (("x", self._axis), ("Return", self._metric)):
+        for text, control in (("x", self._axis), (tr("Return"), self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)
@@ -143,12 +145,17 @@ class CompareBar(QFrame):
             return
         groups = shown.comparison.groups
         count = sum(len(each.group.runs) for each in groups)
-        runs, parts = f"{count} run{'' if count == 1 else 's'}", ""
-        if shown.view.grouped:
-            parts = f" in {len(groups)} group{'' if len(groups) == 1 else 's'}"
-        reading = "  ·  reading…" if session.busy else ""
-        what = f"Group {session.group}  ·  {runs}" if session.group else f"Comparing {runs}{parts}"
-        self._heading.setText(f"{what}{reading}")
+        runs = Text.counted("{n} run", "{n} runs", n=count)
+        if session.group:
+            parts = [Text("Group {group}", group=session.group), runs]
+        elif shown.view.grouped:
+            in_groups = Text.counted("{n} group", "{n} groups", n=len(groups))
+            parts = [Text("Comparing {runs} in {groups}", runs=runs, groups=in_groups)]
+        else:
+            parts = [Text("Comparing {runs}", runs=runs)]
+        if session.busy:
+            parts.append(Text("reading…"))
+        self._heading.setText("  ·  ".join(map(str, parts)))
         self._notes.setText("  ".join(map(str, shown.notes)))
         self._notes.setToolTip("<br>".join(map(str, shown.notes)))
         self._notes.setVisible(bool(shown.notes))
@@ -159,7 +166,7 @@ class CompareBar(QFrame):
         self._smoothing.show_value(view.smoothing)
 
     def _ask_export(self, kind: str) -> None:
-        asked = "Export comparison", "comparison", kind
+        asked = tr("Export comparison"), "comparison", kind
         chosen = choose_file(self, *asked, self.refused.emit)
         if chosen is not None:
             self._session.export(RETURN, chosen)

@@ -27,8 +27,8 @@ Curves = Sequence[tuple[Doubles, Doubles]]
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
 """The plots. That of the returns comes first; the others show columns of ``training.csv``."""
 CHOICES = {
-    Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
-    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
+    Q: {"q1": Text("Q₁"), "q2": Text("Q₂"), "target": Text("Target")},
+    CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},
 }
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
@@ -160,8 +160,12 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
             gone = Text("{run} can no longer be read; shown as it was.", run=title)
             runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
-        template = "{count} runs were chosen; the first {most} are compared."
-        problems.insert(0, Text(template, count=len(paths), most=MOST_RUNS))
+        most = Text(
+            "{count} runs were chosen; the first {most} are compared.",
+            count=len(paths),
+            most=MOST_RUNS,
+        )
+        problems.insert(0, most)
     if not runs and problems:
         raise RequestError(problems[-1])
     problems += [run.problem for run in runs if run.problem]

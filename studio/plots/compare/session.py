@@ -25,6 +25,7 @@ from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
+from td3core.text import tr
 
 MOST_DRAWN = 10
 """Runs of a group that are drawn besides it from the start."""
@@ -41,7 +42,7 @@ class CompareSession(QObject):
     closed = Signal()
     shown_changed = Signal()
     busy_changed = Signal(bool)
-    refused = Signal(str)
+    refused = Signal(object)
     exported = Signal(str)
     """The path of a file that was written."""
 
@@ -200,7 +201,7 @@ class CompareSession(QObject):
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
             self._paths = tuple(run.path for run in self._runs.runs)
-            self.refused.emit(str(found))
+            self.refused.emit(found.message)
             return
         assert isinstance(found, tuple)
         was_active = self.active
@@ -224,8 +225,8 @@ def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> str:
     if plotted == RETURN:
         return return_label(metric)
     if plotted not in CHOICES:
-        return "Actor loss"
-    return CHOICES[plotted][view.column(plotted)]
+        return tr("Actor loss")
+    return str(CHOICES[plotted][view.column(plotted)])
 
 
 def _read(

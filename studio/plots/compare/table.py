@@ -31,12 +31,13 @@ from td3core.analysis.wording import (
     estimate_text,
 )
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
-_HEADS = ("Group", "Runs", "Final", "Best")
+_HEADS = (Text("Group"), Text("Runs"), Text("Final"), Text("Best"))
 _FIGURES = {
-    1: "Runs that have results",
-    2: f"{FINAL_ABOUT} {INTERVAL_ABOUT}",
-    3: f"{BEST_ABOUT} {INTERVAL_ABOUT}",
+    1: Text("Runs that have results"),
+    2: Text("{figure} {interval}", figure=FINAL_ABOUT, interval=INTERVAL_ABOUT),
+    3: Text("{figure} {interval}", figure=BEST_ABOUT, interval=INTERVAL_ABOUT),
 }
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
@@ -55,12 +56,12 @@ class CompareTable(QWidget):
         self._session, self._theme = session, theme
         self.tree = QTreeWidget()
         self.tree.setObjectName("compare_table")
-        self.tree.setAccessibleName("Comparison")
+        self.tree.setAccessibleName(tr("Comparison"))
         self.tree.setUniformRowHeights(True)
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.tree.itemChanged.connect(self._on_ticked)
-        self._better = self._combo("compare_better_combo", "First group")
-        self._worse = self._combo("compare_worse_combo", "Second group")
+        self._better = self._combo("compare_better_combo", tr("First group"))
+        self._worse = self._combo("compare_worse_combo", tr("Second group"))
         self._chance = QLabel()
         self._chance.setObjectName("compare_improvement")
         self._chance.setTextFormat(Qt.TextFormat.PlainText)
@@ -75,7 +76,7 @@ class CompareTable(QWidget):
 
     def _combo(self, name: str, label: str) -> QComboBox:
         combo = QComboBox()
-        describe(combo, name, label, IMPROVEMENT_ABOUT)
+        describe(combo, name, label, str(IMPROVEMENT_ABOUT))
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         combo.setMinimumContentsLength(6)
         combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -128,9 +129,9 @@ class CompareTable(QWidget):
         scrolled = self.tree.verticalScrollBar().value()
         self.tree.clear()
         differing = shown.comparison.differing
-        self.tree.setHeaderLabels([*_HEADS, *differing])
+        self.tree.setHeaderLabels([*map(str, _HEADS), *differing])
         for column, about in _FIGURES.items():
-            self.tree.headerItem().setToolTip(column, plain_tip(about))
+            self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)
         for place, each in enumerate(shown.comparison.groups):
             item = self._group_row(each, place, shown)
@@ -189,7 +190,9 @@ class CompareTable(QWidget):
         figures = [estimate_text(one) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
-        item.setToolTip(0, plain_tip(f"{run.title}\nFolder: {run.path.name}"))
+        item.setToolTip(
+            0, plain_tip(tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name))
+        )
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item
@@ -226,7 +229,7 @@ class CompareTable(QWidget):
         if first < 0 or second < 0:
             return
         if first == second:
-            self._chance.setText("Choose two groups.")
+            self._chance.setText(tr("Choose two groups."))
             return
         try:
             found = improvement(groups[first], groups[second])

@@ -14,9 +14,10 @@ from studio.replay.player import Player
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
 from td3core.playing.compared import ComparedAgent
+from td3core.text import Text, tr
 
-_TIP = "Play two to four agents side by side"
-_NO_AGENT = "Choose an agent first"
+_TIP = Text("Play two to four agents side by side")
+_NO_AGENT = Text("Choose an agent first")
 
 
 class AgentComparison(QObject):
@@ -45,10 +46,10 @@ class AgentComparison(QObject):
         """True while several agents are shown."""
         self.view = AgentComparisonView()
         self.view.hide()
-        self.action = QAction("Compare agents…", self)
+        self.action = QAction(tr("Compare agents…"), self)
         self.action.setObjectName("compare_action")
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
-        self.action.setToolTip(_TIP)
+        self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
         # Also there, so that the keys work while the menu is closed.
         parent.addAction(self.action)
@@ -131,7 +132,7 @@ class AgentComparison(QObject):
     def _on_state(self) -> None:
         agent = self._player.agent
         self.action.setEnabled(agent is not None)
-        self.action.setToolTip(_NO_AGENT if agent is None else _TIP)
+        self.action.setToolTip(str(_NO_AGENT if agent is None else _TIP))
         if agent is None:
             self._show(False)
 

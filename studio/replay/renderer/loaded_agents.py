@@ -49,9 +49,14 @@ class LoadedAgent:
         sizes = (playback.first_obs.size, prod(playback.env.action_space.shape or ()))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
-                f"{self.path.name} was trained on {self.env_id} with {known.obs_dim}"
-                f" observations and {known.act_dim} actions; the one installed here has"
-                f" {sizes[0]} and {sizes[1]}."
+                "{file} was trained on {env_id} with {obs_dim} observations and {act_dim} actions;"
+                " the one installed here has {obs_here} and {act_here}.",
+                file=self.path.name,
+                env_id=self.env_id,
+                obs_dim=known.obs_dim,
+                act_dim=known.act_dim,
+                obs_here=sizes[0],
+                act_here=sizes[1],
             )
 
 

@@ -5,6 +5,7 @@ import signal
 from multiprocessing.connection import Connection
 
 from studio.replay.renderer.heartbeat import Heartbeat, LifeSigns
+from td3core.text import choose_language
 
 
 def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[str, str]) -> None:
@@ -13,6 +14,8 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     ``variables`` are environment variables that simulators read when they are imported.
     """
     os.environ.update(variables)
+    # What it refuses is shown by the window as it is.
+    choose_language()
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     heartbeat = Heartbeat(signs)

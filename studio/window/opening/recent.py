@@ -15,13 +15,13 @@ from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
 from td3core.protocol import events
 from td3core.runs.naming import names_of_folders
+from td3core.text import tr
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
 
 _KEY = "opened_lately"
 _KEPT = 8
-_GONE = "{} (missing)"
 
 
 class RecentFiles(QObject):
@@ -89,7 +89,7 @@ class RecentFiles(QObject):
                 self._titles[path] = title
             action.setEnabled(title is not None)
             shown = self._title(path)
-            action.setText(shown if title is not None else _GONE.format(shown))
+            action.setText(shown if title is not None else tr("{run} (missing)", run=shown))
 
 
 def _run_of(path: Path) -> Path:

@@ -239,7 +239,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
         player.step()
     assert shown.args[0].images == ()
     reward, value, actions, *_, sweep = panel.instruments
-    assert value.note.text() == sweep.note.text() == NO_CRITIC
+    assert value.note.text() == sweep.note.text() == str(NO_CRITIC)
     assert value.chart.content.ys[0] is None
     assert reward.chart.content.cursor == 1
     assert len(actions.bars.values) == 2

@@ -176,7 +176,7 @@ def answer_with(monkeypatch, when: When | None) -> None:
         choice = dialog.findChild(QComboBox, "branch_when")
         assert (choice is None) is (when is None)
         if when is not None:
-            choice.setCurrentText(when.value)
+            choice.setCurrentIndex(choice.findData(when.value))
         dialog._check()
         return dialog.result()
 
@@ -229,7 +229,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
     monkeypatch.setattr("studio.launch.beside.RunProcess", PlayedProcess)
-    monkeypatch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
+    monkeypatch.setattr(window.launcher, "_obstacle", lambda: Text("A group is training."))
     answer_with(monkeypatch, When.BESIDE)
     PlayedProcess.last = None
     window.launcher.branch(parent.step_checkpoint(500))

@@ -171,7 +171,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     model.record.curves.training.append(rows)
     redraw(qtbot, window)
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
-    assert drawn_points(items["Q₂"]) == 10
+    assert drawn_points(items["q2"]) == 10
 
     curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
     curves.training.append([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
@@ -179,7 +179,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     redraw(qtbot, window)
     card = plots.card("plot_q")
     assert card._legend.names == ["Q₁", "target"]
-    assert drawn_points(items["Q₂"]) == 0
+    assert drawn_points(items["q2"]) == 0
     card.hovered.emit(QPointF(250.0, 0.0))
     assert "Q₁ -5" in card.readout
     assert "Q₂" not in card.readout

@@ -213,7 +213,7 @@ def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
 
 def test_the_log_says_in_short_what_was_done(qapp) -> None:
     model, said = RunModel(), []
-    model.message_added.connect(lambda _, text: said.append(text))
+    model.message_added.connect(lambda _, text: said.append(str(text)))
     model.handle(started("run"))
     model.handle(events.Saved(env_steps=50, path=Path("run/last.safetensors")))
     model.handle(events.Preparing(message=Text("Compiling.")))

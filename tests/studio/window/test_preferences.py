@@ -95,7 +95,7 @@ def test_the_end_of_long_work_is_notified_only_where_nobody_looks(
 
 def test_a_failed_run_is_notified_by_its_name_and_reason(window, monkeypatch) -> None:
     shown = []
-    monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append(words))
+    monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append((*map(str, words),)))
     window.controller.state_changed.emit(SessionState.STARTING)
     window.model.rename("my run")
     window.model.run_ended.emit(events.Failed(message=Text("It broke."), details=""))
