@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
 
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import LocatedModule
+from td3core.system.allowed_code import LocatedModule
 
 _WIDTH = 480
 _ABOUT = (
@@ -12,6 +12,7 @@ _ABOUT = (
     " to continue the run, the code has to run on your computer. It can do everything that you"
     " can."
 )
+
 _ADVICE = (
     "Run it only if you know where it comes from. The answer is remembered until the module lies"
     " in another folder. Without it you still see the run's curves and settings."

@@ -34,9 +34,9 @@ from studio.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
-from td3core.config.consent import LocatedModule
 from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
+from td3core.system.allowed_code import LocatedModule
 from tests.studio.fake_runs import make_run
 
 CONTROLS = (

@@ -16,6 +16,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.experiments.groups.group import create_group
 from td3core.runs.directory import RunDirectory
+from td3core.system import allowed_code
 from tests.support.stranger import Stranger
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish
@@ -54,7 +55,7 @@ def run(stranger: Stranger, runs_dir: Path) -> Path:
 
 def answers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Let commands ask, and be given these answers."""
-    monkeypatch.setattr(consent, "_is_interactive", lambda: True)
+    monkeypatch.setattr(consent, "is_interactive", lambda: True)
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
@@ -127,6 +128,7 @@ def test_yes_on_the_terminal_is_asked_for_once(
     said = capsys.readouterr().err
     assert f"module {NAME} in {stranger.folder / NAME}.py" in said
     assert stranger.imported == {NAME}
+    allowed_code.replace(())
     monkeypatch.undo()
     monkeypatch.setenv("TD3_STUDIO_TRUST", str(stranger.trusted))
     monkeypatch.syspath_prepend(str(stranger.folder))
@@ -181,7 +183,7 @@ def test_a_real_terminal_is_asked(stranger: Stranger, run: Path, root: Path) -> 
     assert process.returncode == 0
     assert out.startswith(b"return")
     assert stranger.imported == {NAME}
-    assert trust_store.remembered().covers(trust.needed(EnvChoice(ENV))[0])
+    assert {each.entry for each in trust.needed(EnvChoice(ENV))} == trust_store.remembered()
 
 
 # Child processes ---------------------------------------------------------------------------------
@@ -218,7 +220,9 @@ def test_what_is_typed_needs_nothing_and_its_runs_open_without_a_question(
     options = ["--steps", "60", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
     assert app.main(["train", "Slide", "--env-module", NAME, *options, *small()]) == 0
     saved = last_line(capsys.readouterr().out)["last_checkpoint"]
+    allowed_code.replace(())
     assert app.main(["eval", saved, "--episodes", "1"]) == 0
+    allowed_code.replace(())
     assert app.main(["check", ENV, "--quick"]) == 0
 
 

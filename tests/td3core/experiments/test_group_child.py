@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups import child
 from td3core.experiments.groups.messages import GroupEnded, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
@@ -31,16 +31,15 @@ class Parent:
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
+def test_a_group_is_begun_and_resumed_with_the_code_that_its_process_may_import(
     make_group, runs_dir: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
 ) -> None:
     config, tunables = tiny(STEPS_ENV)
-    consent = typed(config.choice).consent
+    with_user_consent(config.choice)
     if resumed:
-        job: object = ResumedGroup(path=make_group((0, 1)).path, consent=consent)
+        job: object = ResumedGroup(path=make_group((0, 1)).path)
     else:
-        about = {"config": config, "tunables": tunables, "consent": consent}
-        job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), **about)
+        job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), config=config, tunables=tunables)
     parent, stage = Parent(job), Stage(finish)
     monkeypatch.setattr(child, "ParentLink", lambda _: parent)
     monkeypatch.setattr(child, "ignore_terminal", lambda: None)
@@ -50,4 +49,3 @@ def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
     assert isinstance(ended, GroupEnded)
     assert ended.problem is None
     assert [status.state for status in ended.statuses] == [SeedState.FINISHED] * 2
-    assert [actor.job.consent for actor in stage.actors] == [consent] * 2
