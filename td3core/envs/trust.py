@@ -151,12 +151,12 @@ def locate(name: str) -> LocatedModule | None:
 
 
 def folders_of(choice: EnvChoice) -> list[str]:
-    """Return the folders of the modules that a choice names.
+    """Return the folders of the code that a choice names, none for Gymnasium's own environments.
 
     That is of the outermost package, and the folder around it: other modules may lie there.
     """
     folders = []
-    for name in dict.fromkeys(each.partition(".")[0] for each in modules_named(choice)):
+    for name in dict.fromkeys(each.name.partition(".")[0] for each in needed(choice)):
         spec = _find(name, with_user_folders=True)
         if spec is not None:
             packages = _search_locations(spec) or []
