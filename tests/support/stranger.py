@@ -20,6 +20,8 @@ def mark():
 mark()
 """
 ENVIRONMENT = """
+import importlib
+
 import gymnasium as gym
 import numpy as np
 
@@ -31,6 +33,8 @@ class Slide(gym.Env):
 
     def __init__(self, render_mode=None, helper=""):
         self.render_mode = render_mode
+        if helper:
+            importlib.import_module(helper.partition(":")[0])
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)

@@ -273,6 +273,23 @@ def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     assert stranger.imported == set()
 
 
+def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
+    stranger.trusted.mkdir()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        open_run(window, run)
+        answer(qtbot, window, "allow")
+    assert "the answer was not remembered" in window.banner.text
+    assert stranger.imported == {NAME}
+    # Another renderer is told, too.
+    before = stranger.processes
+    window.replay.player.close()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        window.replay.load(run / "checkpoints" / "last.safetensors")
+    assert before < stranger.processes
+
+
 @pytest.mark.slow
 def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
+from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import make_env
 from td3core.errors import RequestError
 from td3core.system import allowed_code
@@ -263,3 +264,36 @@ def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Str
     stranger.trusted.mkdir()
     with pytest.raises(RequestError, match="was not remembered"):
         stranger.allow("theirs_env")
+
+
+# Other processes ---------------------------------------------------------------------------------
+
+
+def test_another_process_imports_what_this_one_may_though_no_answer_is_remembered(
+    stranger: Stranger,
+) -> None:
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    rehearse([trust.with_user_consent(EnvChoice("theirs_env:Slide"))])
+    assert stranger.imported == {"theirs_env"}
+    assert os.getpid() not in stranger.processes
+
+
+def test_nodes_are_told_the_names_of_what_was_allowed_and_needed(
+    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = []
+    for name in ("theirs_env", "theirs_pkg.one", "theirs_pkg.two"):
+        stranger.write(name)
+        choices.append(EnvChoice(f"{name}:Slide"))
+    for allowed in choices[:2]:
+        trust.with_user_consent(allowed)
+    assert trust.names_allowed(choices[1:]) == ["theirs_pkg.one"]
+    # There they lie in other folders.
+    for name in ("theirs_pkg.one", "theirs_pkg.two"):
+        stranger.write(name, tmp_path / "node")
+    monkeypatch.syspath_prepend(str(tmp_path / "node"))
+    assert len(trust.unconsented(choices[1])) == 1
+    trust.allow_named(["theirs_pkg.one", "not_there"])
+    assert trust.unconsented(choices[1]) == []
+    assert len(trust.unconsented(choices[2])) == 1
