@@ -138,7 +138,7 @@ class CodeConsent(QObject):
             declined(module)
             return
         self._declined.discard(module)
-        # Once it is written: processes started next read it.
+        # Once it is written, or could not be: the user is told that before anything starts.
         self._add(partial(_remember, module), lambda found: self._go_on(found, again))
 
     def _go_on(self, found: _Examined, again: Callable[[], None]) -> None:

@@ -12,7 +12,6 @@ _ABOUT = (
     " to continue the run, the code has to run on your computer. It can do everything that you"
     " can."
 )
-
 _ADVICE = (
     "Run it only if you know where it comes from. The answer is remembered until the module lies"
     " in another folder. Without it you still see the run's curves and settings."

@@ -58,8 +58,10 @@ class CliProcess(QObject):
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
         process.start()
-        process.write(allowed_code.first_message())
-        process.closeWriteChannel()
+        # Not one that could not be started.
+        if self._process is process:
+            process.write(allowed_code.first_message())
+            process.closeWriteChannel()
 
     def cancel(self) -> None:
         """End the process; no signal comes of it any more."""

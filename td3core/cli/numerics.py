@@ -43,8 +43,8 @@ def require_class(numerics: str) -> None:
 def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:
     """Run ``td3-studio`` with these words in a process of this class; return its exit status.
 
-    ``replace`` this process by it, where the system can. It may import what this one may; on a
-    terminal it is told so, or asks, in the same way.
+    ``replace`` this process by it, where the system can. It may import what this one may. On a
+    terminal, which it may have to ask on, it is told by the same words and answers as this one.
     """
     # Here, not at the top: the window, which starts commands too, need not load Rich.
     from td3core.cli.consent import is_interactive
