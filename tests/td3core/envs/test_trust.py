@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config.env_choice import EnvChoice
-from td3core.envs import trust, trust_store
+from td3core.envs import make, trust, trust_store
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import make_env
 from td3core.errors import RequestError
 from td3core.system import allowed_code
 from td3core.system.allowed_code import LocatedModule
+from td3core.system.imported_code import ImportedCode
 from tests.support.stranger import Stranger
 
 
@@ -134,6 +135,21 @@ def test_the_current_folder_is_searched_last_and_not_for_good(
 def test_gymnasiums_own_environments_need_no_consent(name: str) -> None:
     assert trust.unconsented(EnvChoice(name)) == []
     make_env(EnvChoice(name)).close()
+
+
+def test_gymnasiums_own_environments_stay_registered_when_the_users_code_changes(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "_own_code", ImportedCode())
+    monkeypatch.delitem(sys.modules, "gymnasium.envs.classic_control.pendulum", raising=False)
+    make_env("gymnasium.envs.classic_control.pendulum:PendulumEnv").close()
+    path = stranger.write("theirs_env")
+    choice = trust.with_user_consent(EnvChoice("theirs_env:Slide"))
+    make_env(choice).close()
+    path.write_text(path.read_text() + "changed = True\n")
+    make.forget_changed_code(choice)
+    assert "theirs_env" not in sys.modules
+    assert "Pendulum-v1" in gym.registry
 
 
 @pytest.mark.parametrize("name", ["json:Decoder", "antigravity:X", "gymnasium.wrappers:TimeLimit"])
@@ -270,8 +286,9 @@ def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Str
 
 
 def test_another_process_imports_what_this_one_may_though_no_answer_is_remembered(
-    stranger: Stranger,
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(make, "usable_environments", set())
     stranger.write("theirs_env")
     stranger.trusted.mkdir()
     rehearse([trust.with_user_consent(EnvChoice("theirs_env:Slide"))])

@@ -13,13 +13,11 @@ import gymnasium as gym
 import pytest
 
 from td3core.config.env_choice import EnvChoice
-from td3core.envs import make
 from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed
-from td3core.system.imported_code import ImportedCode
 from td3core.training.launch import branch, resume, train
 from tests.td3core.helpers import Told, tiny
 
@@ -121,20 +119,6 @@ def test_a_module_that_could_not_be_imported_is_imported_again(folder: Path) -> 
     (folder / "cart_wheels.py").write_text(CORRECTED)
     forget_changed_code(choice)
     assert check_env(choice).obs_dim == 2
-
-
-def test_gymnasiums_own_environments_stay_registered_when_the_users_code_changes(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(make, "_own_code", ImportedCode())
-    monkeypatch.delitem(sys.modules, "gymnasium.envs.classic_control.pendulum", raising=False)
-    check_env(EnvChoice("gymnasium.envs.classic_control.pendulum:PendulumEnv"))
-    choice = with_user_consent(EnvChoice("cart:Cart"))
-    (folder / "cart_wheels.py").write_text(CORRECTED)
-    check_env(choice)
-    (folder / "cart.py").write_text(CART.replace("=7", "=5"))
-    forget_changed_code(choice)
-    assert "Pendulum-v1" in gym.registry
 
 
 def test_a_module_that_is_as_it_was_is_kept(folder: Path) -> None:
