@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
-from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
@@ -18,6 +17,7 @@ from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
+from td3core.text import Text
 
 
 class SessionState(StrEnum):
@@ -163,7 +163,7 @@ class RunController(QObject):
             self._make_worker(job)
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
+            message = Text("No process could be started: {reason}.", reason=reason)
             self.event_reported.emit(Failed(message=message, details=""))
             return
         assert self._worker is not None

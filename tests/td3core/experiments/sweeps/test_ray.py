@@ -89,7 +89,7 @@ def test_a_node_imports_the_code_that_is_allowed_by_name_and_no_other(
     run = RunDirectory.create(tmp_path / "runs", config, tunables)
     call = __version__, str(run.path), (run.path / "run.toml").read_bytes(), None
     refused = CODEC.decode(RayWorker().train(*call, modules=("others_env",))["event"])
-    assert "theirs_env.py, which you have not allowed" in refused.message
+    assert "theirs_env.py, which you have not allowed" in str(refused.message)
     assert stranger.imported == set()
     done = CODEC.decode(RayWorker().train(*call, modules=("theirs_env",))["event"])
     assert done.stopped == "finished"
