@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
 
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import LocatedModule
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text, tr
 
 _WIDTH = 480

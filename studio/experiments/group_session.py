@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
-from td3core.config.consent import Consent
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
@@ -23,9 +22,8 @@ from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.text import Text
 
-Allowed = Callable[[Consent], None]
-Allow = Callable[[Group, Allowed], None]
-"""Calls a function with the consent, once the user has given it."""
+Allow = Callable[[Group, Callable[[], None]], None]
+"""Calls a function once the user has allowed the code that a group's files name."""
 
 
 class GroupSession(QObject):
@@ -43,7 +41,6 @@ class GroupSession(QObject):
     _received = Signal(object, object)
 
     def __init__(self, allow: Allow, parent: QObject | None = None) -> None:
-        """``allow`` obtains consent to the code that a group's files name."""
         super().__init__(parent)
         self._allow = allow
         self._process: GroupProcess | FollowedGroup | None = None
@@ -92,8 +89,7 @@ class GroupSession(QObject):
         """Continue a group, or else the :attr:`current` one, after its end."""
         wanted = group or self.group
         if wanted is not None:
-            path = wanted.path
-            self._allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
+            self._allow(wanted, lambda: self.start(ResumedGroup(path=wanted.path)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is shown."""

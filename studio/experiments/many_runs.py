@@ -1,12 +1,13 @@
 """Connects groups and the queue with the rest of the window."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.consent.code_consent import CodeConsent, nothing_started
-from studio.experiments.group_session import Allowed, GroupSession
+from studio.experiments.group_session import GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_reader import running_sweep
@@ -15,12 +16,12 @@ from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.tasks.background_reader import BackgroundReader
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
 from td3core.experiments.groups.watch import training_groups
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 
 _GROUP_BUSY = Text("A group is training. Use Train next, or stop the group first.")
@@ -37,8 +38,8 @@ class ManyRuns(QObject):
     """What :attr:`steers_group` or :attr:`group` says may have changed."""
     sweep_found = Signal(str)
     """The name of a sweep that trains in the background."""
-    branch_wanted = Signal(object, object, object, object)
-    """A branch that has waited: its checkpoint, :class:`RunConfig`, :class:`Tunables`, consent."""
+    branch_wanted = Signal(object, object, object)
+    """A branch that has waited: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -55,7 +56,7 @@ class ManyRuns(QObject):
         self._from_queue = self._goes_on = False
         """Whether what starts next was taken from the queue; whether its end starts the next."""
         self._consent = consent
-        self.session = GroupSession(self._allow, self)
+        self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
         self._reader = BackgroundReader("read-run", self)
         self._reader.refused.connect(self.refused)
@@ -142,7 +143,7 @@ class ManyRuns(QObject):
             "The group {name} is training. Wait for its end, or stop it first.", name=group.name
         )
 
-    def _allow(self, group: Group, then: Allowed) -> None:
+    def _obtain_consent(self, group: Group, then: Callable[[], None]) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
         self._consent.obtain(group.config.choice, then, self._on_declined)
 
@@ -175,7 +176,7 @@ class ManyRuns(QObject):
     def _on_declined(self, module: LocatedModule) -> None:
         self.refused.emit(nothing_started(module))
 
-    def _start(self, run: QueuedRun, from_queue: bool, consent: Consent) -> None:
+    def _start(self, run: QueuedRun, from_queue: bool) -> None:
         if self.busy:
             # Since the user was asked.
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
@@ -183,7 +184,7 @@ class ManyRuns(QObject):
         self._from_queue = from_queue
         self.beginning.emit()
         if run.checkpoint is not None:
-            self.branch_wanted.emit(run.checkpoint, run.config, run.tunables, consent)
+            self.branch_wanted.emit(run.checkpoint, run.config, run.tunables)
         elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(
@@ -192,11 +193,10 @@ class ManyRuns(QObject):
                     seeds=run.seeds,
                     config=run.config,
                     tunables=run.tunables,
-                    consent=consent,
                 )
             )
         else:
-            self._controller.start(run.config, run.tunables, self._runs_dir, consent=consent)
+            self._controller.start(run.config, run.tunables, self._runs_dir)
 
     def add(self, run: QueuedRun) -> None:
         """Add a run to the queue, and show the queue."""

@@ -10,10 +10,9 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_reader import ask_to_stop, read_spec
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.cli_process import CliProcess
-from td3core.config.consent import Consent, LocatedModule
-from td3core.envs.trust_store import handed_on
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 
 _ASK_AGAIN_MS = 500
@@ -92,11 +91,10 @@ class SweepProcess(QObject):
         self.name = spec.name
         self._consent.obtain_all(spec.env_choices(), partial(self._run, words), self._on_declined)
 
-    def _run(self, words: list[str], consent: Consent) -> None:
+    def _run(self, words: list[str]) -> None:
         if not self.busy:
             return
-        command = ["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"]
-        self._process.run(command, handed_on(consent))
+        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
         self.started.emit()
 
     def _on_declined(self, module: LocatedModule) -> None:

@@ -26,7 +26,6 @@ from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, to_dict
-from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings
@@ -35,6 +34,7 @@ from td3core.runs.journal import Change, changes_of, read_whole
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
+from td3core.system.allowed_code import LocatedModule
 from td3core.system.numerics import is_here
 from td3core.text import Text
 
@@ -53,7 +53,7 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
-    verifying = Signal(Path, str, object)
+    verifying = Signal(Path, str)
     """A run that may be verified: its code is allowed, or it names none."""
     continuing_with = Signal(object)
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
@@ -77,7 +77,7 @@ class RunLauncher(QObject):
         Args:
             controller: trains them.
             model: shows them.
-            consent: to the code that they name.
+            consent: has the code allowed that they name.
             runs_dir: the folder of new runs.
             window: the parent of dialogs.
             obstacle: returns why nothing may be started now; None if something may.
@@ -116,12 +116,12 @@ class RunLauncher(QObject):
             self.refused.emit(problem)
         return problem is None and not self._controller.busy
 
-    def _obtain(self, config: RunConfig, then: Callable[[Consent], None]) -> None:
-        """Go on with consent to the code of a run's environment, unless a run is training then."""
+    def _obtain(self, config: RunConfig, then: Callable[[], None]) -> None:
+        """Go on once the code of a run's environment is allowed, unless a run is training then."""
 
-        def pass_on(consent: Consent) -> None:
+        def pass_on() -> None:
             if not self._controller.busy:
-                then(consent)
+                then()
 
         self._consent.obtain(config.choice, pass_on, self._on_declined)
 
@@ -150,14 +150,14 @@ class RunLauncher(QObject):
         dialog = OtherClassDialog(found, numerics, self._window)
         return dialog.exec() == QDialog.DialogCode.Accepted
 
-    def _ask_for_steps(self, found: RunSummary, numerics: str, consent: Consent) -> None:
+    def _ask_for_steps(self, found: RunSummary, numerics: str) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        resume = partial(self._controller.resume, found.run, steps, consent, numerics)
+        resume = partial(self._controller.resume, found.run, steps, numerics)
         then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then)
 
@@ -192,7 +192,7 @@ class RunLauncher(QObject):
 
         self._reader.read(lambda _: _header_of(checkpoint), ask)
 
-    def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
+    def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog, When
 
@@ -210,12 +210,11 @@ class RunLauncher(QObject):
                     checkpoint=checkpoint,
                     values=values,
                     runs_dir=self._runs_dir,
-                    consent=consent,
                     numerics=str(values.get("numerics", name)),
                 )
             )
         else:
-            self._branch(checkpoint, values, name, consent)
+            self._branch(checkpoint, values, name)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -228,9 +227,7 @@ class RunLauncher(QObject):
 
         self._read(lambda _: _header_of(checkpoint), start)
 
-    def branch_as(
-        self, checkpoint: Path, config: RunConfig, tunables: Tunables, consent: Consent
-    ) -> None:
+    def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
         """Start a branch that has waited with these settings, unless something trains."""
 
         def start(header: Header) -> None:
@@ -238,19 +235,17 @@ class RunLauncher(QObject):
             own = to_dict(header.config) | to_dict(header.tunables)
             wanted = to_dict(config) | to_dict(tunables)
             values = {name: value for name, value in wanted.items() if value != own[name]}
-            self._branch(checkpoint, values, config.numerics, consent)
+            self._branch(checkpoint, values, config.numerics)
 
         self._read(lambda _: _header_of(checkpoint), start)
 
-    def _branch(
-        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, consent: Consent
-    ) -> None:
+    def _branch(self, checkpoint: Path, values: Mapping[str, Any], numerics: str) -> None:
         name = str(values.get("numerics", numerics))
 
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, consent, name)
+            self._controller.branch(checkpoint, values, self._runs_dir, name)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 
@@ -274,14 +269,12 @@ class RunLauncher(QObject):
 
         self._read(read, ask)
 
-    def _ask_for_seed(
-        self, run: RunDirectory, changes: list[Change], title: str, consent: Consent
-    ) -> None:
+    def _ask_for_seed(self, run: RunDirectory, changes: list[Change], title: str) -> None:
         dialog = RepeatDialog(run, changes, title, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
-            self._controller.start(config, run.first_tunables, self._runs_dir, changes, consent)
+            self._controller.start(config, run.first_tunables, self._runs_dir, changes)
 
     # Verifying ----------------------------------------------------------------------------------
 
@@ -295,13 +288,10 @@ class RunLauncher(QObject):
 
         def ask(found: tuple[RunConfig, str]) -> None:
             config, title = found
-            pass_on = partial(self._verify, path, title)
-            self._consent.obtain(config.choice, pass_on, self._on_declined)
+            verify = partial(self.verifying.emit, path, title)
+            self._consent.obtain(config.choice, verify, self._on_declined)
 
         self._verified.read(read, ask)
-
-    def _verify(self, path: Path, title: str, consent: Consent) -> None:
-        self.verifying.emit(path, title, consent)
 
 
 def _header_of(checkpoint: Path) -> Header:

@@ -21,8 +21,6 @@ from studio.formatting import format_count
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.envs.trust_store import handed_on
 from td3core.text import Text, tr
 
 _ABOUT = Text(
@@ -75,11 +73,8 @@ class VerifyDialog(QDialog):
         """True while the check runs."""
         return self.command.busy
 
-    def check(self, run: Path, title: str = "", consent: Consent = NO_CONSENT) -> None:
-        """Show the dialog and start to verify a run, which the user calls ``title``.
-
-        ``consent`` is to the code that the run's files name.
-        """
+    def check(self, run: Path, title: str = "") -> None:
+        """Show the dialog and start to verify a run, which the user calls ``title``."""
         self.cancel()
         self._name = title or run.name
         self._show(tr("{run}: starting …", run=self._name))
@@ -87,7 +82,7 @@ class VerifyDialog(QDialog):
         # A process that is killed leaves its copies behind; here they are found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
         folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
-        self.command.run(["verify", "--json", "--", str(run)], folders | handed_on(consent))
+        self.command.run(["verify", "--json", "--", str(run)], folders)
         self.show()
         self.raise_()
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.widgets.controls import describe
-from td3core.config.consent import Consent, LocatedModule
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import tr
 
 
@@ -49,7 +49,7 @@ class CodeQuestion(QObject):
     def _ask(self, module: LocatedModule, *, insist: bool) -> None:
         path = self._player.path
 
-        def reload(_: Consent) -> None:
+        def reload() -> None:
             # The user may have chosen another agent while the question was open.
             if path is not None and path == self._player.path:
                 self.allowed.emit(path)

@@ -161,9 +161,7 @@ class ReplayPane(QWidget):
         describe(self.renderer_button, "replay_renderer_button", tr("Restart renderer"), tip)
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
-        self.comparison = AgentComparison(
-            self._player, self.checkpoints, self.timeline, self._give_consent, self
-        )
+        self.comparison = AgentComparison(self._player, self.checkpoints, self.timeline, self)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)
@@ -245,11 +243,7 @@ class ReplayPane(QWidget):
         self._load(path)
 
     def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        self._give_consent()
         self._player.load(path, at_episode_end=at_episode_end)
-
-    def _give_consent(self) -> None:
-        self._player.allow(self._consent.given)
 
     def _may_follow(self) -> bool:
         """Agents of a run may be shown by themselves."""

@@ -11,10 +11,10 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
+from td3core.system import allowed_code
 from td3core.text import Text
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Player(QObject):
     refused = Signal(object)
     code_refused = Signal(object)
     """After ``refused``: the code that would have to be allowed
-    (:class:`~td3core.config.consent.LocatedModule`)."""
+    (:class:`~td3core.system.allowed_code.LocatedModule`)."""
     steps_measured = Signal(object)
     """Carries :class:`~td3core.playing.numbers.Steps`, whose pictures were not drawn or
     were shown earlier; the numbers of other steps are in their pictures."""
@@ -76,7 +76,6 @@ class Player(QObject):
         self._agent: protocol.Loaded | None = None
         self.frame: protocol.Frame | None = None
         """The displayed frame, if it is one of this agent."""
-        self._consent = NO_CONSENT
         self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
@@ -161,14 +160,10 @@ class Player(QObject):
                 seed=self._seed,
                 playing=self._playing,
                 at_episode_end=deferred,
-                consent=self._consent,
+                allowed=allowed_code.snapshot(),
                 compared=compared,
             )
         )
-
-    def allow(self, consent: Consent) -> None:
-        """Let agents that are loaded from now on run this code."""
-        self._consent = consent
 
     def play(self) -> None:
         """Play in real time."""

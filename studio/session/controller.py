@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
@@ -92,7 +91,6 @@ class RunController(QObject):
         tunables: Tunables,
         runs_dir: Path,
         schedule: Sequence[Change] = (),
-        consent: Consent = NO_CONSENT,
     ) -> None:
         """Start a run in a thread of its own. Ignored while another one lives."""
         self._begin(
@@ -101,7 +99,6 @@ class RunController(QObject):
                 tunables=tunables,
                 runs_dir=runs_dir,
                 schedule=tuple(schedule),
-                consent=consent,
             )
         )
 
@@ -109,21 +106,19 @@ class RunController(QObject):
         self,
         run: Path,
         steps: int | None = None,
-        consent: Consent = NO_CONSENT,
         numerics: str = AUTO,
     ) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives.
 
         ``numerics`` is the class it was trained in.
         """
-        self._begin(ResumedRun(run=run, steps=steps, consent=consent, numerics=numerics))
+        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics))
 
     def branch(
         self,
         checkpoint: Path,
         values: Mapping[str, Any],
         runs_dir: Path,
-        consent: Consent = NO_CONSENT,
         numerics: str = AUTO,
     ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives.
@@ -135,7 +130,6 @@ class RunController(QObject):
                 checkpoint=checkpoint,
                 values=values,
                 runs_dir=runs_dir,
-                consent=consent,
                 numerics=numerics,
             )
         )

@@ -14,12 +14,12 @@ from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import Sizes
 from td3core.envs import trust
 from td3core.envs.catalogue import find_known
 from td3core.errors import RequestError
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text, tr
 
 _NOTHING = ("", "")
@@ -184,7 +184,7 @@ class EnvSection(QWidget):
         """Examine the environment, once the user allows its code if a file names that."""
         env_id, args = self.env_id, self._args()
 
-        def ask(_: object = None) -> None:
+        def ask() -> None:
             if (env_id, args) == (self.env_id, self._args()):
                 query.ask(env_id, args, quick=quick)
 

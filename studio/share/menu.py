@@ -22,9 +22,7 @@ from studio.share.task_dialog import TaskDialog
 from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import Stopped
 from studio.widgets.controls import describe
-from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.trust_store import handed_on
 from td3core.runs.directory import RunDirectory, run_of
 from td3core.runs.naming import full_name_of, with_env
 from td3core.text import Text, tr
@@ -179,7 +177,7 @@ class ShareTasks(QObject):
         """Film all checkpoints of a run that is not shown."""
         from studio.share.film_dialogs import GrowthFilmDialog
 
-        def open_dialog(name: str, _: Consent) -> None:
+        def open_dialog(name: str) -> None:
             self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
         def obtain(found: tuple[EnvChoice, str]) -> None:
@@ -243,8 +241,7 @@ class ShareTasks(QObject):
 
     def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
         if isinstance(dialog, TaskDialog):
-            allowed = handed_on(self._consent.given)
-            dialog.job.variables = {**self._player.variables, **allowed}
+            dialog.job.variables = self._player.variables
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)

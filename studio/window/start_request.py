@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtWidgets import QWidget
@@ -15,8 +16,8 @@ from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner, choose
 from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig
-from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import tr
 
 _SHORT_WARM_UP = 500
@@ -106,10 +107,7 @@ class StartRequest(QObject):
 
     def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
         typed = self._setup.environment.is_typed(run.config.choice)
-
-        def go_on(_: Consent) -> None:
-            then(run)
-
+        go_on = partial(then, run)
         self._consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
 
     def _on_declined(self, module: LocatedModule) -> None:

@@ -1,7 +1,6 @@
 """A checkpoint as an agent that plays."""
 
 from td3core.checkpoint.header import Checkpoint, Header
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.evaluation.bundled import bundled_evaluation
 from td3core.inference.critic import Critic
 from td3core.playing.compared import AgentFacts, ComparedAgent
@@ -10,13 +9,11 @@ from td3core.playing.numbers import AgentSpec
 from td3core.playing.playback import Agent
 
 
-def agent_of(
-    source: Checkpoint, consent: Consent = NO_CONSENT, variant: Variant = Variant.PLAIN
-) -> Agent:
-    """Return who plays; ``consent`` is to the code of its environment."""
+def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
+    """Return who plays."""
     header = source.header
     return Agent(
-        choice=header.config.choice.with_consent(consent),
+        choice=header.config.choice,
         policy=source.policy(),
         variant=variant,
         noise=noise_of(header.tunables, header.counters.exploration_noise),

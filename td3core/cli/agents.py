@@ -15,7 +15,6 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
@@ -43,8 +42,8 @@ def evaluate_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     require_class(found.header.config.numerics)
-    consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with environment_of(found, path, consent) as choice:
+    obtain_consent(found.header.config.choice, given=trust_env)
+    with environment_of(found, path) as choice:
         result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
     assert result is not None
     return _evaluation(result, found.header.env.reward_threshold, as_json)
@@ -77,9 +76,9 @@ def replay_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     require_class(found.header.config.numerics)
-    consent = obtain_consent(found.header.config.choice, given=trust_env)
+    obtain_consent(found.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
-    with environment_of(found, path, consent, draws=True), reporter:
+    with environment_of(found, path, draws=True), reporter:
         result, info = record(
             found,
             video,
@@ -87,7 +86,6 @@ def replay_command(
             seed=seed,
             speed=speed,
             instruments=instruments,
-            consent=consent,
             report=reporter,
         )
     log(f"{info.frames} frames written to {video}")
@@ -114,10 +112,10 @@ def export_command(
     require_writable_name(to, overwrite=force)
     to = to.absolute()
     exporter = find_exporter(to, format_name)
-    path, consent = find_checkpoint(checkpoint, runs_dir), NO_CONSENT
+    path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
-        consent = obtain_consent(read_header(path).config.choice, given=trust_env)
-    exporter.export(path, to, consent)
+        obtain_consent(read_header(path).config.choice, given=trust_env)
+    exporter.export(path, to)
     if not as_json:
         log(f"Exported as {exporter.name} to {to}")
     return CommandResult(result={"file": str(to), "format": exporter.name})
@@ -150,7 +148,7 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 
 @contextmanager
 def environment_of(
-    agent: "Checkpoint", path: Path, consent: Consent, *, draws: bool = False
+    agent: "Checkpoint", path: Path, *, draws: bool = False
 ) -> Iterator["EnvChoice"]:
     """Check that the environment still suits the agent, then name it in what it raises.
 
@@ -164,7 +162,7 @@ def environment_of(
     from td3core.envs.rendering import prepare_rendering
     from td3core.runs.resumption import require_same_spaces
 
-    choice = agent.header.config.choice.with_consent(consent)
+    choice = agent.header.config.choice
     if draws:
         prepare_rendering(choice.env_id)
     require_same_spaces(agent.header.env, check_env(choice), path)

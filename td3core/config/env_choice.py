@@ -5,10 +5,9 @@ environment or opens a file that an argument names.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, brief, message_of
 from td3core.text import Text
 
@@ -31,15 +30,9 @@ class EnvChoice:
     env_id: str
     args: str = ""
     """Keyword arguments for ``gymnasium.make`` as a JSON object; empty for none."""
-    consent: Consent = field(default=NO_CONSENT, compare=False, repr=False)
-    """The code it may run. Neither settings nor files contain it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", canonical_args(self.args))
-
-    def with_consent(self, consent: Consent) -> "EnvChoice":
-        """Return this choice, allowed to run what ``consent`` covers."""
-        return replace(self, consent=consent)
 
     @property
     def kwargs(self) -> dict[str, Any]:

@@ -75,10 +75,10 @@ def forget_changed_code(choice: EnvChoice) -> None:
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     """Make a fresh environment, wrapped for TD3.
 
-    A choice needs consent to the code it names (:mod:`td3core.envs.trust`); a plain text has none.
+    The user must have allowed the code it names (:mod:`td3core.envs.trust`).
 
     Raises:
-        UntrustedCodeError: a module without consent; nothing was imported.
+        UntrustedCodeError: a module that the user has not allowed; nothing was imported.
         RequestError: it does not exist, is not installed, refuses its arguments, or does not suit
             TD3.
     """
@@ -211,7 +211,6 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
     return EnvInfo(
         env_id=spec.id if spec and ":" not in choice.env_id else choice.env_id,
         args=choice.args,
-        consent=choice.consent,
         obs_dim=int(np.prod(obs_space.shape)),
         act_dim=int(np.prod(space.shape)),
         action_low=tuple(float(v) for v in space.low.ravel()),

@@ -1,7 +1,8 @@
 """Child processes, which import exactly what their parent does.
 
 A new interpreter looks in the current folder first, until it has been told its parent's search
-path; what it needs to get there could come from anyone's files.
+path; what it needs to get there could come from anyone's files. Of strangers' code it may import
+what its parent may (:mod:`td3core.system.allowed_code`).
 """
 
 import json
@@ -10,13 +11,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from td3core.system import allowed_code
 from td3core.system.import_path import absolute_path
 
 _JOIN_TIMEOUT_S = 2.0
@@ -43,15 +45,22 @@ def spawn(name: str, target: Callable[..., None], *args: Any) -> SpawnProcess:
     """
     context = multiprocessing.get_context("spawn")
     before = os.environ.get(_SAFE)
-    process = context.Process(target=_run, args=(before, target, args), name=name, daemon=True)
+    message = before, allowed_code.snapshot(), target, args
+    process = context.Process(target=_run, args=message, name=name, daemon=True)
     with without_current_folder():
         process.start()
     return process
 
 
-def _run(before: str | None, target: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Run ``target`` with the environment variables of the parent."""
+def _run(
+    before: str | None,
+    allowed: Iterable[allowed_code.Entry],
+    target: Callable[..., None],
+    args: tuple[Any, ...],
+) -> None:
+    """Run ``target`` with the environment variables of the parent, and what it may import."""
     _restore(before)
+    allowed_code.replace(allowed)
     target(*args)
 
 

@@ -24,8 +24,8 @@ class EvaluationProcessError(Exception):
 class EvaluationProcess(ChildProcess):
     """Evaluates one policy after the other; keeps no state between them."""
 
-    def __init__(self, config: RunConfig, choice: EnvChoice) -> None:
-        work = (choice, config.eval_episodes, config.seed)
+    def __init__(self, config: RunConfig) -> None:
+        work = (config.choice, config.eval_episodes, config.seed)
         super().__init__("evaluations", _evaluate_all, *work)
 
     def send(self, policy: Policy) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from td3core.checkpoint import Checkpoint
-from td3core.config import EnvChoice, RunConfig
+from td3core.config import RunConfig
 from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
@@ -30,11 +30,8 @@ class Evaluator:
     :meth:`wait` evaluates in the caller's thread.
     """
 
-    def __init__(
-        self, config: RunConfig, choice: EnvChoice, process_lost: Callable[[str], None]
-    ) -> None:
-        """``choice`` is the environment of ``config``, with consent to the code it names."""
-        self._config, self._choice, self._process_lost = config, choice, process_lost
+    def __init__(self, config: RunConfig, process_lost: Callable[[str], None]) -> None:
+        self._config, self._process_lost = config, process_lost
         self._pending: deque[Checkpoint] = deque()
         self._process: EvaluationProcess | None = None
         self.in_background = config.background_evaluation
@@ -54,7 +51,7 @@ class Evaluator:
             return
         with self._falling_back():
             if self._process is None:
-                self._process = EvaluationProcess(self._config, self._choice)
+                self._process = EvaluationProcess(self._config)
             self._process.send(agent.policy())
 
     def finished(self) -> Iterator[EvaluatedAgent]:
@@ -101,7 +98,7 @@ class Evaluator:
         work = partial(
             evaluate,
             agent.policy(),
-            self._choice,
+            config.choice,
             episodes=config.eval_episodes,
             seed=config.seed,
             keep_going=keep_waiting,

@@ -23,7 +23,6 @@ from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import EnvChoice, RunConfig, Tunables, check_together
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.check.rehearsal import rehearse
@@ -81,8 +80,6 @@ class RunPlan:
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
     """Steps on record after ``point``, which are taken again."""
-    consent: Consent = NO_CONSENT
-    """The code that its environment may run."""
     notices: tuple[Text, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
@@ -99,7 +96,6 @@ def train(
     runs_dir: Path,
     schedule: Sequence[Change] = (),
     *,
-    consent: Consent = NO_CONSENT,
     group: str = "",
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
@@ -107,8 +103,8 @@ def train(
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     They are in the new run's journal from its beginning.
-    ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
-    from a file (see :mod:`td3core.envs.trust`).
+    The code of an environment that is named as ``module:Class`` must have been allowed: settings
+    may come from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
     ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
@@ -131,7 +127,6 @@ def train(
             tunables=tunables,
             directory=make,
             schedule=Schedule(changes_of(entries)),
-            consent=consent,
         )
 
     return _conduct(plan, control, Listeners(report, listeners))
@@ -143,7 +138,6 @@ def resume(
     report: Report,
     *,
     steps: int | None = None,
-    consent: Consent = NO_CONSENT,
     exact: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
@@ -188,7 +182,6 @@ def resume(
             point=point,
             schedule=Schedule(pending_changes(directory, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
-            consent=consent,
             notices=tuple(notices),
             exact=exact,
             undo=undo,
@@ -204,7 +197,6 @@ def branch(
     report: Report,
     runs_dir: Path,
     *,
-    consent: Consent = NO_CONSENT,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
@@ -239,7 +231,6 @@ def branch(
             directory=make,
             point=point,
             schedule=Schedule(changes_of(entries)),
-            consent=consent,
             notices=tuple(notices),
         )
 
@@ -288,10 +279,9 @@ def _prepare(
     torch.set_num_threads(config.torch_threads)
     # The window trains one run after the other; the user may have corrected the environment since.
     forget_changed_code(config.choice)
-    choice = config.choice.with_consent(plan.consent)
-    _rehearse(choice, control, report)
+    _rehearse(config.choice, control, report)
     isolation = Isolation()
-    info = isolation.call(partial(check_env, choice))
+    info = isolation.call(partial(check_env, config.choice))
     for message in isolation.call(partial(check_before_training, config, info)):
         report(Warned(env_steps=0, message=message))
     if plan.point is not None:

@@ -94,8 +94,7 @@ class Trainer:
         exploration = self._collector.exploration
         self._live = LiveSettings(directory, agent, exploration, self._recorder, schedule)
         self._checkpointer = Checkpointer(directory, buffer, self._recorder)
-        choice = self.config.choice.with_consent(info.consent)
-        self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
+        self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
         self._computed_with = computed_with

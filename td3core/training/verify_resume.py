@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core import checkpoint
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.rehearsal import rehearse
 from td3core.errors import RequestError, RunError, StoppedError
 from td3core.protocol.control import Control
@@ -47,7 +46,6 @@ def verify(
     steps: int = STEPS,
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-    consent: Consent = NO_CONSENT,
 ) -> ResumeCheck:
     """Resume a run's last checkpoint twice: straight, and with an interruption half-way.
 
@@ -56,7 +54,6 @@ def verify(
         steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
         announce: called with a sentence at each stage.
         stopped: asked now and then; True ends the check.
-        consent: to the code of an environment that is named as ``module:Class``.
 
     Raises:
         RequestError: the run has no checkpoint to resume from, or one of its files is a link.
@@ -77,7 +74,7 @@ def verify(
     counters = point.saved.header.counters
     begin = counters.env_steps
     try:
-        rehearse([run.config.choice.with_consent(consent)], announce=announce, stopped=stopped)
+        rehearse([run.config.choice], announce=announce, stopped=stopped)
     except StoppedError:
         raise _stopped() from None
     steps += max(run.config.learning_starts - begin, counters.no_updates_until - begin, 0)
@@ -85,11 +82,11 @@ def verify(
         straight = _copy(run, point.path, Path(folder) / "straight")
         broken = _copy(run, point.path, Path(folder) / "broken")
         announce(Text("{steps} steps without interruption", steps=steps))
-        warnings = _resume(straight, begin + steps, Control(), announce, stopped, consent)
+        warnings = _resume(straight, begin + steps, Control(), announce, stopped)
         announce(Text("the same with an interruption half-way"))
         half_way = Control.stopping_at(begin + steps // 2)
-        _resume(broken, begin + steps, half_way, announce, stopped, consent)
-        warnings += _resume(broken, begin + steps, Control(), announce, stopped, consent)
+        _resume(broken, begin + steps, half_way, announce, stopped)
+        warnings += _resume(broken, begin + steps, Control(), announce, stopped)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
         differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
@@ -111,7 +108,6 @@ def _resume(
     control: Control,
     announce: Announce,
     stopped: Callable[[], bool],
-    consent: Consent,
 ) -> list[Text]:
     """Resume until ``steps``, or until ``control`` stops it; return the warnings."""
     warnings: list[Text] = []
@@ -125,7 +121,7 @@ def _resume(
         if stopped():
             control.stop()
 
-    outcome = resume(run, control, report, steps=steps, consent=consent)
+    outcome = resume(run, control, report, steps=steps)
     if isinstance(outcome, Failed):
         raise RunError(outcome.message)
     if stopped():

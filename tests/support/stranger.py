@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from td3core.envs import make, trust, trust_store
+from td3core.system import allowed_code
 
 _HANGS_S = 40
 """For ever, as far as a test is concerned; one that fails ends after it."""
@@ -19,6 +20,8 @@ def mark():
 mark()
 """
 ENVIRONMENT = """
+import importlib
+
 import gymnasium as gym
 import numpy as np
 
@@ -30,6 +33,8 @@ class Slide(gym.Env):
 
     def __init__(self, render_mode=None, helper=""):
         self.render_mode = render_mode
+        if helper:
+            importlib.import_module(helper.partition(":")[0])
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -142,6 +147,7 @@ class Stranger:
         for name in [*sys.modules]:
             if name.split(".")[0] in names:
                 del sys.modules[name]
+        allowed_code.replace(())
         for path in (self.marks, self.trusted):
             if path.is_file():
                 path.unlink()

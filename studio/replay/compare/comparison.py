@@ -1,6 +1,5 @@
 """Opens and closes the comparison of agents."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Signal, Slot
@@ -33,14 +32,12 @@ class AgentComparison(QObject):
         player: Player,
         checkpoints: CheckpointPanel,
         timeline: Timeline,
-        before_loading: Callable[[], None],
         parent: QWidget,
     ) -> None:
-        """Compare agents of list and timeline; ``before_loading`` is called before any loads."""
+        """Compare agents of list and timeline."""
         super().__init__(parent)
         self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
         self._widget = parent
-        self._before_loading = before_loading
         self._dialog: CompareDialog | None = None
         self.on_show = False
         """True while several agents are shown."""
@@ -103,7 +100,6 @@ class AgentComparison(QObject):
     @Slot(object)
     def compare(self, compared: list[ComparedAgent]) -> None:
         """Load agents and show them side by side."""
-        self._before_loading()
         self._player.compare(compared)
 
     @Slot()

@@ -25,6 +25,7 @@ from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
 from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
+from td3core.system import allowed_code
 
 
 def main(connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
@@ -259,7 +260,8 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._agents = LoadedAgents(load, load.consent | remembered(), self._camera)
+        allowed_code.replace(load.allowed | remembered())
+        self._agents = LoadedAgents(load, self._camera)
         self._begin_first_episode()
         assert self._episode is not None
         self._send(self._agents.loaded(load, self._episode, self._no_picture))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from td3core.arrays import Floats
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.playing.compared import AgentFacts, ComparedAgent
 from td3core.playing.numbers import AgentSpec, StepData, Steps
 from td3core.playing.step import RolloutStep
+from td3core.system.allowed_code import Entry, LocatedModule
 
 if TYPE_CHECKING:
     # Pictures of the window; the renderer itself knows no Qt.
@@ -29,8 +29,8 @@ class Load(NamedTuple):
     """Whether to play at once. Ignored if ``at_episode_end``."""
     at_episode_end: bool = False
     """Finish the current episode first."""
-    consent: Consent = NO_CONSENT
-    """The code that the user has allowed in this window, besides what is remembered."""
+    allowed: frozenset[Entry] = frozenset()
+    """The code that the window's process may import by now; more is remembered."""
     compared: tuple[ComparedAgent, ...] = ()
     """Those that are compared, ``path`` first; empty for one agent alone."""
 

@@ -65,10 +65,10 @@ def film(
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)
-    consent = obtain_consent(first.header.config.choice, given=trust_env)
+    obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
-    with environment_of(first, scenes[0].path, consent, draws=True), reporter:
-        growth = record_growth(scenes, out, settings, consent, reporter)
+    with environment_of(first, scenes[0].path, draws=True), reporter:
+        growth = record_growth(scenes, out, settings, reporter)
     info = growth.info
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"

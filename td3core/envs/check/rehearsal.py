@@ -51,8 +51,8 @@ def rehearse(
     The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
     reaches it: whoever is about to make one calls this first, whether a file names it or the user.
     Left out are Gymnasium's own ones without arguments, those tried before for this process, and
-    code without consent. An environment that cannot be made is no fault here: whoever makes it says
-    why.
+    code that is not allowed. An environment that cannot be made is no fault here: whoever makes it
+    says why.
 
     Args:
         choices: the environments.

@@ -46,7 +46,7 @@ def main() -> None:
 def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands") -> GroupEnded:
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
-        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.consent, job.jobs)
+        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.jobs)
         group, allocation = plan_group(*plan, commands.stopped)
     else:
         group, notice = on_this_machine(open_group(job.path))
@@ -54,7 +54,7 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
             link.send(GroupLog(seed=group.seeds[0], line=str(notice)))
         if job.steps is not None:
             group = group.with_steps(job.steps)
-        allocation = allocation_of(group, job.consent, stopped=commands.stopped)
+        allocation = allocation_of(group, stopped=commands.stopped)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
     runner = GroupRunner(
@@ -62,7 +62,6 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
-        consent=job.consent,
     )
     commands.begin(runner)
     return GroupEnded(statuses=runner.run(save=extended))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import get_args
 
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedStatus
@@ -23,7 +22,6 @@ class NewGroup:
     config: RunConfig
     tunables: Tunables
     jobs: int | None = None
-    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +30,6 @@ class ResumedGroup:
 
     path: Path
     steps: int | None = None
-    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

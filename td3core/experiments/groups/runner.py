@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
@@ -49,16 +48,13 @@ class GroupRunner:
         allocation: Allocation,
         report: Callable[[SeedStatus, Event | None], None],
         on_log: Callable[[int, str], None] = _ignore,
-        *,
-        consent: Consent = NO_CONSENT,
     ) -> None:
         """``report`` gets the new status of a run, and the event it comes from, in one thread.
 
-        ``on_log`` gets what a run writes to standard error, in threads of their own. ``consent`` is
-        to the code that the group's files name.
+        ``on_log`` gets what a run writes to standard error, in threads of their own.
         """
         self._group, self._allocation = group, allocation
-        self._report, self._on_log, self._consent = report, on_log, consent
+        self._report, self._on_log = report, on_log
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
         self._stopping = False
         self._looked_at = 0.0
@@ -162,7 +158,6 @@ class GroupRunner:
             return ResumedRun(
                 run=status.run,
                 steps=group.config.steps,
-                consent=self._consent,
                 numerics=_class_of(status.run),
             )
         return NewRun(
@@ -170,7 +165,6 @@ class GroupRunner:
             tunables=group.tunables,
             runs_dir=group.runs_dir,
             group=group.name,
-            consent=self._consent,
         )
 
     def _handle_next(self) -> None:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
@@ -38,8 +38,6 @@ class SweepRequest:
     runs_dir: Path
     jobs: int | None = None
     """Runs at once; None leaves it to the file."""
-    consent: Consent = NO_CONSENT
-    """The code that the runs may execute."""
     ray: str | None = None
     """``auto``, ``local`` or ``ray://host:port``; None trains in processes of this machine."""
 
@@ -88,7 +86,7 @@ def conduct(
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
     # With arguments, which it may need.
-    info = check_env(spec.env_choices()[0].with_consent(request.consent))
+    info = check_env(spec.env_choices()[0])
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
@@ -101,9 +99,9 @@ def conduct(
         if connect is None:
             name = _class_of_all([(numerics.current(), *numerics.available())], folder, announce)
             slots = slots or local_slots(spec, info)
-            executor = LocalExecutor(slots, folder.log_dir, request.consent, name)
+            executor = LocalExecutor(slots, folder.log_dir, name)
         else:
-            executor = connect(slots, request.consent, folder, announce)
+            executor = connect(slots, spec, folder, announce)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
         runner = SweepRunner(spec, folder, study, executor, control, report)
         state = runner.run()
@@ -134,7 +132,7 @@ def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
 
 def _ray_connection(
     address: str, resources: ExitStack
-) -> Callable[[int, Consent, SweepFolder, Callable[[Text], None]], Executor]:
+) -> Callable[[int, SweepSpec, SweepFolder, Callable[[Text], None]], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
@@ -145,9 +143,10 @@ def _ray_connection(
     resources.enter_context(connect(address))
 
     def make(
-        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[Text], None]
+        slots: int, spec: SweepSpec, folder: SweepFolder, announce: Callable[[Text], None]
     ) -> Executor:
-        return RayExecutor(slots, consent, _class_of_all(classes_of_nodes(), folder, announce))
+        name = _class_of_all(classes_of_nodes(), folder, announce)
+        return RayExecutor(slots, trust.names_allowed(spec.env_choices()), name)
 
     return make
 

@@ -16,7 +16,6 @@ from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.config.consent import Consent
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
@@ -402,7 +401,7 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     qtbot, window, panel, played, monkeypatch, runs_dir
 ) -> None:
     config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
-    asked: list[tuple[str, Callable[[Consent], None]]] = []
+    asked: list[tuple[str, Callable[[], None]]] = []
     monkeypatch.setattr(
         window.consent, "obtain", lambda choice, then, _: asked.append((choice.env_id, then))
     )
@@ -415,16 +414,13 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     ((env, allow),) = asked
     assert env == STEPS_ENV
     assert not window.many.busy
-    # The answer goes along: it may be that it could not be remembered.
-    consent = Consent(frozenset({("module", "/folder")}))
-    allow(consent)
-    assert played.last.job == ResumedGroup(path=played.last.job.path, consent=consent)
+    allow()
+    assert played.last.job == ResumedGroup(path=played.last.job.path)
     played.last.end()
     qtbot.waitUntil(lambda: not window.many.busy)
     window.many.start(QueuedRun(config=config, tunables=tunables, seeds=(1, 2)))
-    asked[1][1](consent)
+    asked[1][1]()
     assert played.last.job.seeds == (1, 2)
-    assert played.last.job.consent == consent
 
 
 def start_three(qtbot, window, find, panel) -> None:

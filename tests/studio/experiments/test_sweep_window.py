@@ -16,6 +16,7 @@ from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.runs.lock import RunLock
+from td3core.system import allowed_code
 from td3core.system.files import make_folder
 from tests.support.stranger import Stranger
 
@@ -61,8 +62,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Let no command run; return the words of each."""
     started: list[list[str]] = []
 
-    def run(process: CliProcess, words: list[str], variables: dict[str, str]) -> None:
-        started.append([*words, *variables])
+    def run(process: CliProcess, words: list[str]) -> None:
+        started.append(words)
 
     monkeypatch.setattr(CliProcess, "run", run)
     return started
@@ -107,9 +108,9 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
     assert find("status_state").text().endswith("a sweep trains")
-    # The command itself asks nothing: it reads what was allowed.
+    # The command itself asks nothing: its first message says what was allowed.
     assert "--trust-env" not in commands[0]
-    assert "TD3_STUDIO_CONSENT" in commands[0]
+    assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}
     assert stranger.imported == set()
     assert not window.banner.isVisible()
     window.sweeps.shutdown()

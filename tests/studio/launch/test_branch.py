@@ -23,7 +23,6 @@ from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
 from td3core.config import Tunables
-from td3core.config.consent import NO_CONSENT
 from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
 from td3core.protocol.events import Ended, Event, Failed, Started
@@ -306,7 +305,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", NO_CONSENT)
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto")
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE

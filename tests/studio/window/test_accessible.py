@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.consent.dialog import ConsentDialog
 from studio.window.main_window import MainWindow
-from td3core.config.consent import LocatedModule
+from td3core.system.allowed_code import LocatedModule
 from tests.studio.window.dialogs import dialogs
 
 CONTROLS = (

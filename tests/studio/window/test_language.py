@@ -42,7 +42,6 @@ from td3core.analysis import wording
 from td3core.analysis.comparison import improvement
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.config import RunConfig, Tunables, specs, type_words
-from td3core.config.consent import LocatedModule
 from td3core.config.presets import load_presets
 from td3core.config.value_text import format_value
 from td3core.envs.catalogue import KNOWN

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gymnasium as gym
@@ -19,9 +19,7 @@ from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.setup.env_query import EnvQuery
 from studio.share.film_dialogs import GrowthFilmDialog
-from studio.tasks.cli_process import CliProcess
 from studio.window.main_window import MainWindow
-from td3core.config.consent import Consent
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
 from tests.support.stranger import Stranger
@@ -248,7 +246,7 @@ def test_what_is_typed_is_trained_without_a_question(
     click(qtbot, find("train_button"))
     qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=WAIT_MS)
     assert window.findChildren(ConsentDialog) == []
-    assert NAME in {name for name, _ in trust_store.remembered().allowed}
+    assert NAME in {name for name, _ in trust_store.remembered()}
 
 
 def test_a_window_that_closes_asks_nothing_any_more(
@@ -275,26 +273,39 @@ def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     assert stranger.imported == set()
 
 
-def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
-    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
-    allowed: list[Consent] = []
+    stranger.trusted.mkdir()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        open_run(window, run)
+        answer(qtbot, window, "allow")
+    assert "the answer was not remembered" in window.banner.text
+    assert stranger.imported == {NAME}
+    # Another renderer is told, too.
+    before = stranger.processes
+    window.replay.player.close()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        window.replay.load(run / "checkpoints" / "last.safetensors")
+    assert before < stranger.processes
 
-    def note(_: CliProcess, words: Sequence[str], variables: Mapping[str, str]) -> None:
-        with pytest.MonkeyPatch.context() as child:
-            for name, value in variables.items():
-                child.setenv(name, value)
-            allowed.append(trust_store.remembered())
 
-    monkeypatch.setattr(CliProcess, "run", note)
+@pytest.mark.slow
+def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
     stranger.trusted.mkdir()
     window.launcher.verify(run)
     answer(qtbot, window, "allow")
-    qtbot.waitUntil(lambda: len(allowed) == 1, timeout=WAIT_MS)
+    verdict = window.verify.verdict
+    qtbot.waitUntil(lambda: "resumes exactly" in verdict.text(), timeout=WAIT_MS)
     assert "the answer was not remembered" in window.banner.text
-    tasks = window.share.tasks
-    tasks.film_run(run)
+    window.verify.close()
+    assert os.getpid() not in stranger.processes
+    verified = stranger.processes
+    window.share.tasks.film_run(run)
     qtbot.waitUntil(lambda: bool(window.findChildren(GrowthFilmDialog)), timeout=WAIT_MS)
     (dialog,) = window.findChildren(GrowthFilmDialog)
-    dialog.job.run(["film"])
-    assert allowed == [Consent(frozenset({(NAME, str(stranger.folder))}))] * 2
+    with qtbot.waitSignal(dialog.job.answered, timeout=WAIT_MS):
+        dialog.job.run(["film", str(run), "--out", str(run.parent / "growth.gif"), "--json"])
+    assert verified < stranger.processes

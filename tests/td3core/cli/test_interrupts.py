@@ -14,7 +14,7 @@ import gymnasium as gym
 import pytest
 
 from td3core.config import EnvChoice
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.training.launch import resume
@@ -122,7 +122,8 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
         assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
     (run,) = runs_dir.iterdir()
     stranger.write(NAME)
-    outcome = resume(run, Control(), lambda _: None, steps=200, consent=typed(ENV).consent)
+    with_user_consent(ENV)
+    outcome = resume(run, Control(), lambda _: None, steps=200)
     assert isinstance(outcome, Ended)
     assert outcome.env_steps == 200
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from td3core import checkpoint
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.group import Group, open_group
 from td3core.experiments.groups.runner import GroupRunner
@@ -86,8 +86,8 @@ class Reported:
 def running(runs_dir: Path, **values: Any) -> Iterator[tuple[RunProcess, Reported]]:
     config, tunables = tiny(STEPS_ENV, **values)
     reported = Reported()
-    consent = typed(config.choice).consent
-    job = NewRun(config=config, tunables=tunables, runs_dir=runs_dir, consent=consent)
+    with_user_consent(config.choice)
+    job = NewRun(config=config, tunables=tunables, runs_dir=runs_dir)
     process = RunProcess(job, reported)
     try:
         yield process, reported
@@ -128,9 +128,9 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
         "from tests.td3core.experiments.test_processes import *\n"
         f"config, tunables = tiny(STEPS_ENV, steps={ENDLESS})\n"
         "reported = Reported()\n"
-        "consent = typed(config.choice).consent\n"
+        "with_user_consent(config.choice)\n"
         "folder = Path(sys.argv[1])\n"
-        "job = NewRun(config=config, tunables=tunables, runs_dir=folder, consent=consent)\n"
+        "job = NewRun(config=config, tunables=tunables, runs_dir=folder)\n"
         "process = RunProcess(job, reported)\n"
         "reported.until(Started)\n"
         "process.detach()\n"
@@ -154,9 +154,9 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
 
 def conduct(group: Group, on_status: Callable[[SeedStatus], None] = lambda status: None) -> Any:
     allocation = Allocation(jobs=2, threads=1, reason=Text("because"))
-    consent = typed(group.config.choice).consent
+    with_user_consent(group.config.choice)
     report = lambda status, event: on_status(status)  # noqa: E731
-    return GroupRunner(group, allocation, report, consent=consent).run()
+    return GroupRunner(group, allocation, report).run()
 
 
 @pytest.mark.slow
