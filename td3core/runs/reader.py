@@ -70,7 +70,7 @@ class RunReader:
         self._session, self._beat, self._warned = "", 0, 0
         self._env_steps = self._updates = self._episodes = 0
         self._wall_s = 0.0
-        self._last_mean = self._best_mean = math.nan
+        self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
         """What has become of the run; None before the first events."""
         self.behind = False
@@ -200,7 +200,7 @@ class RunReader:
         if len(rows.training):
             self._updates = int(np.nan_to_num(rows.training[-1, 1]))
         if rows.episodes:
-            self._episodes = max(each.episode for each in rows.episodes)
+            self._episodes = int(rows.episodes.columns("episode").max())
         beat = status.beat if status else 0
         if rows.any or beat != self._beat or self.state is None:
             self._beat = beat
@@ -208,9 +208,10 @@ class RunReader:
         yield from self._checkpoints.new()
 
     def _note(self, evaluations: Sequence[events.Evaluated]) -> None:
-        self._checkpoints.note(evaluations)
-        for mean in (each.mean for each in evaluations):
-            self._last_mean, self._best_mean = mean, float(np.fmax(self._best_mean, mean))
+        for each in evaluations:
+            mean = each.mean
+            self._checkpoints.note(each.env_steps, mean)
+            self._last_mean, self._best_mean = mean, max(self._best_mean, mean)
 
     def _new_entries(self, *, everything: bool) -> Iterator[Event]:
         entries = self._journal.read(self._env_steps, everything=everything)
@@ -329,9 +330,9 @@ class _Checkpoints:
         self._best, self._last = _stamp(run.best), _stamp(run.last)
         self._means: dict[int, float] = {}
 
-    def note(self, evaluations: Sequence[events.Evaluated]) -> None:
-        """Remember mean returns: they belong to checkpoints."""
-        self._means |= {each.env_steps: each.mean for each in evaluations}
+    def note(self, env_steps: int, mean: float) -> None:
+        """Remember the mean return of an evaluation: it belongs to a checkpoint."""
+        self._means[env_steps] = mean
 
     def new(self) -> Iterator[events.Saved]:
         """Yield the new ones, but for ``last``, which is another name of one of them."""

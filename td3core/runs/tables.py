@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -225,10 +225,22 @@ def parse_numbers(text: str, names: Sequence[str], columns: Sequence[str]) -> Do
     Shape (rows, len(columns)), as :func:`read_numbers` returns them.
     """
     present = [i for i, name in enumerate(columns) if name in names]
-    found = _numbers(text, [names.index(columns[i]) for i in present], len(names))
+    wanted = [names.index(columns[i]) for i in present]
+    blocks = [_numbers(block, wanted, len(names)) for block in _blocks(text)]
+    found = np.concatenate(blocks) if blocks else np.empty((0, len(wanted)))
     rows = np.full((len(found), len(columns)), np.nan)
     rows[:, present] = found
     return rows
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Cut a text between lines."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _BLOCK_BYTES)
+        end = len(text) if end < 0 else end
+        yield text[begin:end]
+        begin = end + 1
 
 
 def rising(rows: Doubles, keys: int = 1) -> Doubles:
@@ -238,7 +250,10 @@ def rising(rows: Doubles, keys: int = 1) -> Doubles:
     stay that differ in one of the first columns.
     """
     steps = rows[:, 0]
-    rows = rows[(steps >= 0) & (steps <= MOST_STEPS)]
+    known = (steps >= 0) & (steps <= MOST_STEPS)
+    if known.all() and (np.diff(steps) > 0).all():
+        return rows
+    rows = rows[known]
     steps = rows[:, 0]
     lowest_after = np.minimum.accumulate(steps[::-1])[::-1]
     keep = steps <= lowest_after
