@@ -16,11 +16,20 @@ from td3core.envs import trust
 from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.rows import evaluation_of
 from td3core.runs import journal, metadata
 from td3core.runs.journal import Entry
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.new_run import describe, new_folder
-from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
+from td3core.runs.tables import (
+    MOST_EVALUATIONS,
+    Table,
+    keep_rows,
+    number,
+    read_last_row,
+    read_means,
+    read_table,
+)
 from td3core.system import files
 from td3core.system.files import GrowingFile, make_folder, write_atomically
 from td3core.system.regular_files import (
@@ -34,7 +43,6 @@ from td3core.system.regular_files import (
 from td3core.system.timestamp import now
 
 TABLES = ("episodes", "training", "evaluations")
-_MOST_EVALUATIONS = 250_000
 _PENDING = "evaluating_"
 
 
@@ -374,23 +382,16 @@ class RunDirectory:
 
     def evaluations(self) -> list[tuple[int, float]]:
         """Return (env_steps, mean return) of every evaluation on record."""
-        rows = read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS)
-        found = []
-        for row in rows:
-            try:
-                found.append((int(row["env_steps"]), float(row["mean"])))
-            except (KeyError, ValueError):
-                continue
-        return found
+        rows = read_means(self.path / "evaluations.csv").tolist()
+        return [(int(env_steps), mean) for env_steps, mean in rows]
 
     def evaluation_at(self, env_steps: int) -> EvaluationResult | None:
         """Return the evaluation on record for this step, if there is one."""
-        for row in read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS):
-            with contextlib.suppress(KeyError, ValueError):
-                if int(row["env_steps"]) == env_steps:
-                    returns = tuple(float(value) for value in row["returns"].split())
-                    lengths = tuple(int(value) for value in row["lengths"].split())
-                    return EvaluationResult(returns, lengths, int(row["seed"]))
+        for row in read_table(self.path / "evaluations.csv", MOST_EVALUATIONS):
+            with contextlib.suppress(KeyError, ValueError, OverflowError):
+                found = evaluation_of(row, None)
+                if found.env_steps == env_steps and len(found.lengths) == len(found.returns):
+                    return EvaluationResult(found.returns, found.lengths, found.seed)
         return None
 
 
