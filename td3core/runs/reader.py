@@ -249,26 +249,24 @@ class RunReader:
     def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
         status, config = self._status, self.directory.config
         phase = Phase.LEARNING if self._env_steps > config.learning_starts else Phase.WARM_UP
-        tunables = status.tunables if status and alive else self._tunables
-        noise = status.exploration_noise if status else tunables.exploration_noise
+        noise = status.exploration_noise if status else self._tunables.exploration_noise
         return events.Progress(
             phase=status.phase if status and alive else phase,
             env_steps=self._env_steps,
-            updates=self._most("updates"),
-            episodes=self._most("episodes"),
+            updates=self._updates,
+            episodes=self._most_episodes,
             steps_per_s=self._steps_per_s,
             wall_s=self._wall_s,
             exploration_noise=noise,
             revision=status.revision if status else 0,
-            tunables=tunables,
+            tunables=self._tunables,
             training=rows.training,
             ended=rows.episodes,
         )
 
-    def _most(self, count: str) -> int:
-        """Return how many updates or episodes the tables or the status know of."""
-        known: int = getattr(self, f"_{count}")
-        return max(known, getattr(self._status, count) if self._status else 0)
+    @property
+    def _most_episodes(self) -> int:
+        return max(self._episodes, self._status.episodes if self._status else 0)
 
     @property
     def _steps_per_s(self) -> float:
@@ -295,8 +293,8 @@ class RunReader:
             run=self.run,
             stopped=ending.stopped,
             env_steps=ending.env_steps or self._env_steps,
-            updates=self._most("updates"),
-            episodes=self._most("episodes"),
+            updates=self._updates,
+            episodes=self._most_episodes,
             wall_s=ending.wall_s or self._wall_s,
             steps_per_s=self._steps_per_s,
             last_eval_return=_known(ending.last_eval_return, self._last_mean),
