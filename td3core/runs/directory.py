@@ -80,7 +80,9 @@ class RunDirectory:
         created: str,
         parent: Parent | None = None,
         group: str = "",
+        rewritten: Callable[[], None] = lambda: None,
     ) -> None:
+        """``rewritten`` is called when :meth:`rewrite_if_lost` has made a new folder."""
         # An environment may change the current folder.
         self.path = path = path.absolute()
         self.parent = parent
@@ -97,8 +99,7 @@ class RunDirectory:
         """What ``run.toml`` holds, once it is written here."""
         self._entries: list[Entry] = []
         """The journal since the run was opened for writing."""
-        self.rewritten: Callable[[], None] = lambda: None
-        """Called when :meth:`rewrite_if_lost` has made a new folder."""
+        self._rewritten = rewritten
 
     @classmethod
     def create(
@@ -109,23 +110,22 @@ class RunDirectory:
         parent: Parent | None = None,
         group: str = "",
         schedule: Sequence[Entry] = (),
-        claim: Callable[["RunDirectory"], None] = lambda _: None,
+        claim: Callable[[Path], Callable[[], None]] = lambda _: lambda: None,
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
         ``schedule`` are the first lines of its journal: the live changes still to come.
-        ``claim`` is called before the run can be found by others: to lock it.
+        ``claim`` is called before the run can be found by others, to lock it; it returns what is
+        called when the folder had to be made again.
 
         Raises:
             RequestError: the folder cannot be written.
         """
         created = now()
         try:
-            run = cls(
-                new_folder(runs_dir, config, tunables), config, tunables, created, parent, group
-            )
-            run.checkpoints.mkdir()
-            claim(run)
+            path = new_folder(runs_dir, config, tunables).absolute()
+            (path / "checkpoints").mkdir()
+            run = cls(path, config, tunables, created, parent, group, claim(path))
             if schedule:
                 run._entries = list(schedule)
                 write_atomically(run.journal_file, journal.text_of(schedule).encode())
@@ -214,7 +214,7 @@ class RunDirectory:
             write_atomically(self.journal_file, journal.text_of(self._entries).encode())
         # Last: as long as it is missing, this is tried again.
         write_atomically(self._description_file, self._description)
-        self.rewritten()
+        self._rewritten()
         return True
 
     def sync_journal(self) -> None:
@@ -252,10 +252,12 @@ class RunDirectory:
         rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
         return max(number(row, "time_s") for row in rows)
 
-    def with_config(self, config: RunConfig) -> "RunDirectory":
+    def with_config(
+        self, config: RunConfig, rewritten: Callable[[], None] = lambda: None
+    ) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`prepare_resume`."""
         kept = (self.first_tunables, self.created, self.parent, self.group)
-        return RunDirectory(self.path, config, *kept)
+        return RunDirectory(self.path, config, *kept, rewritten)
 
     def adopt_buffer(self, other: Path) -> None:
         """Copy the replay buffer of another run, if there is one.
