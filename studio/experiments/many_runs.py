@@ -14,7 +14,7 @@ from studio.experiments.sweep_reader import running_sweep
 from studio.session.controller import RunController, SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
@@ -58,8 +58,8 @@ class ManyRuns(QObject):
         self._consent = consent
         self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
-        self._reader = BackgroundReader("read-run", self)
-        self._reader.refused.connect(self.refused)
+        self._reader = BackgroundTask("read-run", self)
+        self._reader.failed.connect(self.refused)
         self.session.refused.connect(self.refused)
         self.queue.refused.connect(self.refused)
         self.queue.wanted.connect(partial(self.start, from_queue=True))
@@ -72,8 +72,8 @@ class ManyRuns(QObject):
             changed.connect(self.group_changed)
         for changed in (session.group_started, controller.state_changed):
             changed.connect(self.group_changed)
-        self._finder = BackgroundReader("find-training", self)
-        self._finder.refused.connect(self.refused)
+        self._finder = BackgroundTask("find-training", self)
+        self._finder.failed.connect(self.refused)
 
     @property
     def busy(self) -> bool:
@@ -276,6 +276,6 @@ class ManyRuns(QObject):
 
     def shutdown(self) -> None:
         """Stop reading, and wait until the queue is on disk."""
-        self._finder.stop()
-        self._reader.stop()
+        self._finder.cancel()
+        self._reader.cancel()
         self.queue.shutdown()

@@ -26,7 +26,7 @@ from studio.experiments.sweep_reader import (
 )
 from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.session.history import read_history
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import Theme
 from studio.widgets.controls import (
@@ -72,7 +72,7 @@ class SweepPanel(QWidget):
         """A sweep that was just started; its folder may not be there yet."""
         self._process = SweepProcess(runs_dir, consent, self)
         self._measure = CliProcess(self)
-        self._look, self._read = (BackgroundReader(n, self) for n in ("look-sweeps", "read-sweep"))
+        self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
         self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
         self.table = TrialTable(theme, self)
         self._proxy = QSortFilterProxyModel(self)
@@ -163,8 +163,8 @@ class SweepPanel(QWidget):
         self.view.doubleClicked.connect(self._open_chosen)
         self.view.selectionModel().selectionChanged.connect(self._show_what_is_possible)
         self._timer.timeout.connect(self.look)
-        self._look.refused.connect(self.refused)
-        self._read.refused.connect(self.refused)
+        self._look.failed.connect(self.refused)
+        self._read.failed.connect(self.refused)
         self._process.refused.connect(self.refused)
         self._process.started.connect(self._on_started)
         self._process.ended.connect(self._on_ended)
@@ -201,8 +201,8 @@ class SweepPanel(QWidget):
         self._timer.stop()
         self._process.shutdown()
         self._measure.cancel()
-        self._look.stop()
-        self._read.stop()
+        self._look.cancel()
+        self._read.cancel()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for sweeps as long as the panel is visible."""

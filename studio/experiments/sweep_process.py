@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_reader import ask_to_stop, read_spec
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -40,10 +40,10 @@ class SweepProcess(QObject):
         self._process.refused.connect(self._on_refused)
         self._process.not_started.connect(self._on_refused)
         self._process.answered.connect(self._end)
-        self._read = BackgroundReader("start-sweep", self)
-        self._read.refused.connect(self._on_refused)
-        self._stop = BackgroundReader("stop-sweep", self)
-        self._stop.refused.connect(self._on_not_stopped)
+        self._read = BackgroundTask("start-sweep", self)
+        self._read.failed.connect(self._on_refused)
+        self._stop = BackgroundTask("stop-sweep", self)
+        self._stop.failed.connect(self._on_not_stopped)
         self._again = QTimer(self, singleShot=True, interval=_ASK_AGAIN_MS)
         self._again.timeout.connect(self._ask_to_stop)
 
@@ -75,8 +75,8 @@ class SweepProcess(QObject):
         """End the process and stop reading; the runs of a sweep save themselves."""
         self._again.stop()
         self._process.cancel()
-        self._read.stop()
-        self._stop.stop()
+        self._read.cancel()
+        self._stop.cancel()
         self.name = ""
 
     def _begin(self, called: str, words: list[str], read: Callable[[], SweepSpec]) -> None:

@@ -22,8 +22,7 @@ from studio.session.controller import RunController
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.experiments.jobs import Branch
@@ -89,16 +88,16 @@ class RunLauncher(QObject):
         self._obstacle, self._edited = obstacle, edited
         self.beside = RunsBeside(self)
         self.beside.refused.connect(self.refused)
-        self._reader = BackgroundReader("read-run", self)
-        self._reader.refused.connect(self.refused)
-        self._verified = BackgroundReader("read-settings", self)
-        self._verified.refused.connect(self.refused)
+        self._reader = BackgroundTask("read-run", self)
+        self._reader.failed.connect(self.refused)
+        self._verified = BackgroundTask("read-settings", self)
+        self._verified.failed.connect(self.refused)
 
     def stop(self) -> None:
         """Drop what is being read; what trains beside the window goes on."""
         self.beside.leave()
-        self._reader.stop()
-        self._verified.stop()
+        self._reader.cancel()
+        self._verified.cancel()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
         """Read in the background and pass it on, unless a run is training then or now."""

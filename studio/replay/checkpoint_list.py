@@ -19,8 +19,7 @@ from studio.replay.checkpoint_model import CheckpointModel, Section
 from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.runs.directory import RunDirectory
@@ -51,8 +50,8 @@ class CheckpointPanel(QWidget):
         """The current agent, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
         """The agent whose menu was asked for, and where."""
-        self._current_reader = BackgroundReader("list-agents", self)
-        self._earlier_reader = BackgroundReader("list-earlier-agents", self)
+        self._current_reader = BackgroundTask("list-agents", self)
+        self._earlier_reader = BackgroundTask("list-earlier-agents", self)
         self.model = CheckpointModel(self)
         self.source = RunCombo()
         self.view = _AgentView()
@@ -83,8 +82,9 @@ class CheckpointPanel(QWidget):
 
     def shutdown(self) -> None:
         """Stop reading."""
-        for reader in (self.source, self._current_reader, self._earlier_reader):
-            reader.stop()
+        self.source.stop()
+        self._current_reader.cancel()
+        self._earlier_reader.cancel()
         self.model.headers.stop()
 
     # Branching ----------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip
 from td3core.runs.listing import list_runs
 from td3core.runs.naming import names_of
@@ -31,7 +30,7 @@ class RunCombo(QComboBox):
         self._runs_dir: Path | None = None
         self._current: Path | None = None
         self._opening = False
-        self._reader = BackgroundReader("list-runs", self)
+        self._reader = BackgroundTask("list-runs", self)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -56,7 +55,7 @@ class RunCombo(QComboBox):
 
     def stop(self) -> None:
         """Drop what is being read."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def showPopup(self) -> None:  # noqa: N802
         """Open the list once runs made elsewhere have been found, too."""

@@ -17,7 +17,7 @@ from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView
 from studio.session.history import RunHistory, read_history
 from studio.tasks.background_queue import BackgroundQueue
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.errors import quoted
@@ -115,8 +115,8 @@ class RunActions(QObject):
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = self._resume_available = False
-        self._opener = BackgroundReader("open-run", self)
-        self._opener.refused.connect(self.refused)
+        self._opener = BackgroundTask("open-run", self)
+        self._opener.failed.connect(self.refused)
         self._opener.busy_changed.connect(self.reading_changed)
         self._writer = BackgroundQueue("write-runs", self)
         self._writer.failed.connect(self.refused)
@@ -174,7 +174,7 @@ class RunActions(QObject):
 
     def shutdown(self) -> None:
         """Stop reading a run, and wait for what is being written."""
-        self._opener.stop()
+        self._opener.cancel()
         self._writer.finish()
 
     def _chosen_one(self) -> RunRow | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes
 from td3core.runs import disk_usage
@@ -20,7 +20,7 @@ class DiskLabel(QLabel):
         self._estimate, self._needed = Text(""), 0
         self._free: int | None = None
         """Free bytes in the folder of the runs, as last read."""
-        self._reader = BackgroundReader("free-space", self)
+        self._reader = BackgroundTask("free-space", self)
         self.setObjectName("setup_disk")
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -58,7 +58,7 @@ class DiskLabel(QLabel):
 
     def shutdown(self) -> None:
         """Stop looking at the disk."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _take_free(self, free: int | None) -> None:
         if free != self._free:

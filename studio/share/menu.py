@@ -19,8 +19,7 @@ from studio.replay.pane import ReplayPane
 from studio.replay.player import PlayerState
 from studio.replay.renderer.protocol import Frame
 from studio.share.task_dialog import TaskDialog
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.controls import describe
 from td3core.config.env_choice import EnvChoice
 from td3core.runs.directory import RunDirectory, run_of
@@ -128,7 +127,7 @@ class ShareTasks(QObject):
         super().__init__(widget)
         self._pane, self._player = pane, pane.player
         self._consent, self._widget = consent, widget
-        self._reader = BackgroundReader("read-environment", self)
+        self._reader = BackgroundTask("read-environment", self)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
         self._instruments = instruments
@@ -214,7 +213,7 @@ class ShareTasks(QObject):
 
     def shutdown(self) -> None:
         """End what is under way: the window is closing."""
-        self._reader.stop()
+        self._reader.cancel()
         for dialog in self._dialogs:
             dialog.shutdown()
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_minutes, format_return, format_state
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.welcome.start_facts import FIRST_ENV, StartFacts, read_facts
 from studio.widgets.labels import plain_tip, shortened
 from td3core.runs.listing import RunSummary
@@ -45,7 +45,7 @@ class StartPage(QFrame):
         self._links: list[QPushButton] = []
         self._texts: dict[str, str] = {}
         """Of the buttons, before they are cut off."""
-        self._reader = BackgroundReader("read-recent-runs", self)
+        self._reader = BackgroundTask("read-recent-runs", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
@@ -110,7 +110,7 @@ class StartPage(QFrame):
 
     def stop(self) -> None:
         """Stop reading."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _show_facts(self, facts: StartFacts) -> None:
         self._facts = facts

@@ -11,8 +11,7 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMainWindow
 
 from studio.session.history import RunHistory, read_history
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.text import Text, tr
@@ -48,8 +47,8 @@ class Opener(QObject):
         """Make it; ``busy`` returns whether a run is training in the window."""
         super().__init__(window)
         self._window, self._busy = window, busy
-        self._reader = BackgroundReader("open-path", self)
-        self._reader.refused.connect(self.refused)
+        self._reader = BackgroundTask("open-path", self)
+        self._reader.failed.connect(self.refused)
         self.action = QAction(tr("Open agent or run…"), window)
         self.action.setObjectName("open_action")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Open))
@@ -61,7 +60,7 @@ class Opener(QObject):
     @Slot()
     def stop(self) -> None:
         """Stop reading: the window is closing."""
-        self._reader.stop()
+        self._reader.cancel()
 
     @Slot()
     def ask(self) -> None:

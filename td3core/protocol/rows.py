@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from td3core.arrays import Doubles
-from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.events import EpisodeEnded, Episodes, Evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,9 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
     )
 
 
-def episodes_of(rows: Doubles) -> tuple[EpisodeEnded, ...]:
+def episodes_of(rows: Doubles) -> Episodes:
     """Return the episodes of rows (n, len(EPISODE_COLUMNS)); values not on record are NaN."""
-    counts = np.nan_to_num(rows[:, [0, 1, 4]]).clip(0, _MOST).astype(np.int64)
-    columns = (*counts.T.tolist(), *rows[:, [2, 3, 5, 6]].T.tolist())
-    return tuple(
-        EpisodeEnded(
-            episode=episode,
-            env_steps=env_steps,
-            length=length,
-            episode_return=episode_return,
-            shaped_return=shaped_return,
-            terminated=terminated == 1.0,
-            wall_s=wall_s,
-        )
-        for episode, env_steps, length, episode_return, shaped_return, terminated, wall_s in zip(
-            *columns, strict=True
-        )
-    )
+    rows = rows.copy()
+    for count in (0, 1, 4):
+        rows[:, count] = np.trunc(np.nan_to_num(rows[:, count]).clip(0, _MOST))
+    return Episodes(rows)

@@ -17,7 +17,7 @@ from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
-from td3core.runs.tables import number, read_last_row, read_numbers
+from td3core.runs.tables import number, read_last_row, read_means
 from td3core.system.regular_files import exists, glob
 from td3core.text import NO_TEXT, Text
 
@@ -193,12 +193,9 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
 
 def _evaluations(path: Path) -> Doubles:
     """Return step and mean return (n, 2) of evaluations; only of the last if there are many."""
-    try:
-        many = path.stat().st_size > _MOST_BYTES
-    except OSError:
-        many = False
-    if not many:
-        return read_numbers(path, ("env_steps", "mean"))
+    found = read_means(path, _MOST_BYTES)
+    if len(found):
+        return found
     row = read_last_row(path)
     with contextlib.suppress(KeyError, ValueError):
         return np.array([[float(row["env_steps"]), float(row["mean"])]])

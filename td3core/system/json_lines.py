@@ -6,7 +6,8 @@ its format and the kind of its value; numbers come back bit for bit::
     {"v": 1, "kind": "Saved", "data": {"env_steps": 500, "path": "runs/a/last.safetensors"}}
 
 NaN and infinities are ``{"number": "nan"}``, arrays ``{"dtype": "<f4", "shape": [2], "data":
-BASE64}``, messages ``{"template": "...", "values": {...}}``.
+BASE64}``, messages ``{"template": "...", "values": {...}}``. A class with ``as_plain`` and
+``from_plain`` converts itself.
 """
 
 import base64
@@ -173,6 +174,7 @@ def _is_array(kind: Any) -> bool:
 def _converter() -> "Converter":
     # Here, not at the top: a window that opens sends nothing yet, and need not wait for it.
     from cattrs import Converter
+    from cattrs.strategies import use_class_methods
 
     lists: dict[type, Any] = {frozenset: list, tuple: list}
     converter = Converter(detailed_validation=False, unstruct_collection_overrides=lists)
@@ -185,4 +187,5 @@ def _converter() -> "Converter":
     converter.register_unstructure_hook(PurePath, str)
     converter.register_structure_hook(Path, lambda value, _: Path(value))
     converter.register_structure_hook_func(lambda kind: kind is Any, _anything_of)
+    use_class_methods(converter, "from_plain", "as_plain")
     return converter

@@ -167,8 +167,7 @@ def resume(
         def reopen(config: RunConfig) -> RunDirectory:
             if exact:
                 undo.append(directory.keep_written())
-            reopened = directory.with_config(config)
-            reopened.rewritten = lock.renew
+            reopened = directory.with_config(config, lock.renew)
             reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -237,10 +236,9 @@ def branch(
     return _conduct(plan, control, Listeners(report, listeners))
 
 
-def _lock(directory: RunDirectory, resources: ExitStack) -> None:
-    """Lock a run, and again whenever its folder has to be made again."""
-    lock = resources.enter_context(RunLock(directory.path))
-    directory.rewritten = lock.renew
+def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
+    """Lock a run; return what locks it again when its folder has been made again."""
+    return resources.enter_context(RunLock(run)).renew
 
 
 def _conduct(

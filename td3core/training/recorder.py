@@ -15,7 +15,7 @@ from td3core.checkpoint.format import require_readable
 from td3core.checkpoint.resumable import require_resumable
 from td3core.errors import RequestError, RunError
 from td3core.protocol import events
-from td3core.protocol.events import EpisodeEnded, Event
+from td3core.protocol.events import EpisodeEnded, Episodes, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
 from td3core.protocol.rows import (
     EPISODE_COLUMNS,
@@ -110,11 +110,11 @@ class Recorder:
             )
         return True
 
-    def take(self) -> tuple[Doubles, tuple[EpisodeEnded, ...]]:
+    def take(self) -> tuple[Doubles, Episodes]:
         """Return the rows (n, len(TRAINING_COLUMNS)) and episodes gathered since the last call."""
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
         rows.flags.writeable = False
-        ended, self._rows, self._ended = tuple(self._ended), [], []
+        ended, self._rows, self._ended = Episodes.of(self._ended), [], []
         return rows, ended
 
     def flush(self, env_steps: int) -> None:

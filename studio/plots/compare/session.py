@@ -19,7 +19,6 @@ from studio.plots.compare.run_set import (
     read_returns,
     read_training,
 )
-from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
@@ -58,8 +57,8 @@ class CompareSession(QObject):
         self._task.reported.connect(self._take)
         self._task.failed.connect(self.refused)
         self._task.finished.connect(self._on_finished)
-        self._exporter = BackgroundReader("export-figure", self)
-        self._exporter.refused.connect(self.refused)
+        self._exporter = BackgroundTask("export-figure", self)
+        self._exporter.failed.connect(self.refused)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(REFRESH_MS)
@@ -112,7 +111,7 @@ class CompareSession(QObject):
         """Stop reading; the window is about to close."""
         self._again.stop()
         self._task.cancel()
-        self._exporter.stop()
+        self._exporter.cancel()
 
     def set_refresh_interval(self, milliseconds: int) -> None:
         """Look at the files of the runs this often."""

@@ -22,7 +22,7 @@ from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.checkpoint_rows import file_text
 from studio.replay.compare.related import Related, related_runs
 from studio.replay.timeline.points import TimelinePoint
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.widgets.controls import describe, make_label, make_row
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
@@ -114,8 +114,8 @@ class CompareDialog(QDialog):
         self.agents.itemChanged.connect(self._on_ticked)
         model.headers.known.connect(self._on_header)
         self._show_count()
-        self._reader = BackgroundReader("related-runs", self)
-        self.finished.connect(self._reader.stop)
+        self._reader = BackgroundTask("related-runs", self)
+        self.finished.connect(self._reader.cancel)
         if run is not None:
             self._reader.read(partial(related_runs, run), self._add_related)
 

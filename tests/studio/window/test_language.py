@@ -47,6 +47,7 @@ from td3core.config.value_text import format_value
 from td3core.envs.catalogue import KNOWN
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS
+from td3core.system.allowed_code import LocatedModule
 from tests.studio.fake_runs import make_run
 from tests.studio.window.dialogs import dialogs
 

@@ -258,6 +258,13 @@ def test_evaluations_with_damaged_numbers_are_left_out(runs_dir: Path) -> None:
     assert run.evaluations() == [(10, 1.5), (40, 4.5)]
 
 
+def test_of_steps_that_were_taken_again_the_later_evaluations_count(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    (run.path / "evaluations.csv").write_text("env_steps,mean\n10,1\n20,9\n30,3\n20,2\n30,2.5\n")
+    assert run.evaluations() == [(10, 1.0), (20, 2.0), (30, 2.5)]
+    assert summarise(run).best_eval_return == 2.5
+
+
 def test_checkpoints_are_told_by_step_then_best_then_last(runs_dir: Path) -> None:
     run = create(runs_dir)
     for path in (run.last, run.step_checkpoint(1_000_000), run.best, run.step_checkpoint(20)):

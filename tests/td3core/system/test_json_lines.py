@@ -19,7 +19,7 @@ from td3core.config import RunConfig, Tunables, make_settings
 from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
-from td3core.protocol.events import Event, Phase, Progress, Saved
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import Text
 
@@ -31,6 +31,15 @@ messages_ = st.deferred(
         lambda values: Text("".join(f"{{{name}}} " for name in values), **values),
         st.dictionaries(st.sampled_from(["a", "b", "c"]), st.one_of(plain, messages_), max_size=3),
     )
+)
+
+
+episodes = st.builds(
+    EpisodeEnded,
+    # Whole numbers that a float holds, as every run counts them.
+    **dict.fromkeys(("episode", "env_steps", "length"), st.integers(0, 10**15)),
+    **dict.fromkeys(("episode_return", "shaped_return", "wall_s"), st.floats()),
+    terminated=st.booleans(),
 )
 
 
@@ -48,6 +57,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         bool: st.booleans(),
         float: st.floats(),
         type(None): st.none(),
+        Episodes: st.deferred(lambda: st.lists(episodes, max_size=3).map(Episodes.of)),
     }
     if kind in simple:
         return simple[kind]
@@ -84,7 +94,7 @@ def assert_same(one: Any, other: Any) -> None:
     elif is_dataclass(one):
         for each in fields(one):
             assert_same(getattr(one, each.name), getattr(other, each.name))
-    elif isinstance(one, tuple):
+    elif isinstance(one, (tuple, Episodes)):
         assert len(one) == len(other)
         for mine, theirs in zip(one, other, strict=True):
             assert_same(mine, theirs)

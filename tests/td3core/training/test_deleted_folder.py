@@ -39,16 +39,20 @@ def delete_half(path: Path) -> None:
         each.unlink()
 
 
-def losing(runs_dir: Path, at: int, lose: Callable[[Path], None]) -> Control:
+def losing(
+    runs_dir: Path,
+    at: int,
+    lose: Callable[[Path], None],
+    then: Callable[[int], None] = lambda _: None,
+) -> Control:
     """Return a control with which the run's folder is lost after a step."""
-    control = Control()
 
     def lose_at_step(env_steps: int) -> None:
         if env_steps == at:
             lose(next(runs_dir.iterdir()))
+        then(env_steps)
 
-    control.boundary_hook = lose_at_step
-    return control
+    return Control(boundary_hook=lose_at_step)
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +123,6 @@ def test_the_journal_is_written_again(runs_dir: Path, scripted: Any) -> None:
 def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir: Path) -> None:
     ended = stopped(runs_dir, 50, **VALUES)
     before = RunDirectory.open(ended.run)
-    control = Control()
     lost: list[int] = []
 
     def hook(env_steps: int) -> None:
@@ -127,8 +130,7 @@ def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir
             lost.append(env_steps)
             delete(ended.run)
 
-    control.boundary_hook = hook
-    outcome, _ = go_on(ended.run, control=control, steps=110)
+    outcome, _ = go_on(ended.run, control=Control(boundary_hook=hook), steps=110)
     assert isinstance(outcome, Ended), outcome
     after = RunDirectory.open(outcome.run)
     assert (after.created, after.config.steps) == (before.created, 110)
@@ -190,17 +192,12 @@ def test_a_folder_that_cannot_be_written_again_fails_the_run(runs_dir: Path) -> 
 
 def test_a_folder_that_was_written_again_is_locked(runs_dir: Path) -> None:
     refusals: list[str] = []
-    control = losing(runs_dir, 45, delete)
-    lose = control.boundary_hook
-    assert lose is not None
 
-    def hook(env_steps: int) -> None:
-        lose(env_steps)
+    def try_to_lock(env_steps: int) -> None:
         if env_steps == 60:
             refusals.append(refused(next(runs_dir.iterdir())))
 
-    control.boundary_hook = hook
-    outcome, _ = run(runs_dir, control=control, **VALUES)
+    outcome, _ = run(runs_dir, control=losing(runs_dir, 45, delete, try_to_lock), **VALUES)
     assert isinstance(outcome, Ended), outcome
     assert "is locked by a living process" in refusals[0]
 

@@ -98,8 +98,7 @@ def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, upd
         if step in (100, 300):
             sys.setprofile(count if step == 100 else None)
 
-    control = Control()
-    control.boundary_hook = watch
+    control = Control(boundary_hook=watch)
     values = VALUES | {"steps": 320, "eval_interval": 0, "checkpoint_interval": 0}
     outcome, _ = run(runs_dir, control=control, updates_per_step=updates, **values)
     assert isinstance(outcome, Ended)

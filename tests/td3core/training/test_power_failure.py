@@ -30,9 +30,8 @@ class Turns(Control):
     """Counts the turns of a run of one environment, and so its steps."""
 
     def __init__(self, env_steps: int = 0) -> None:
-        super().__init__()
+        super().__init__(boundary_hook=self._note)
         self.env_steps = env_steps
-        self.boundary_hook = self._note
 
     def _note(self, env_steps: int) -> None:
         self.env_steps = env_steps

@@ -106,8 +106,7 @@ def test_what_an_environment_changes_is_undone_after_each_call(
         on_reset=lambda _: meddle("reset"),
         on_step=lambda _: meddle("stepped"),
     )
-    control = Control()
-    control.boundary_hook = lambda env_steps: seen.append(settings())
+    control = Control(boundary_hook=lambda _: seen.append(settings()))
     before = settings() | {"threads": 1}
     with threadpool_limits(1, user_api="blas"):
         before["BLAS"] = settings()["BLAS"]
