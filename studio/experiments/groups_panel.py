@@ -23,8 +23,10 @@ from studio.experiments.run_queue import RunQueue
 from studio.session.group_record import GroupRecord
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
+from studio.widgets.labels import plain_tip
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
+from td3core.text import tr
 
 _NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
 _NO_QUEUE = "“Train next” adds the run in Setup."
@@ -130,7 +132,7 @@ class ManyRunsPanel(QWidget):
         self._stop.clicked.connect(partial(self._ask, Verb.STOP))
         self._resume.clicked.connect(self._on_resume)
         self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
-        self._next.clicked.connect(self.queue.start_next)
+        self._next.clicked.connect(self.queue.start_again)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
         self._drop.clicked.connect(lambda: self.queue.remove(self.list.currentRow()))
@@ -213,8 +215,11 @@ class ManyRunsPanel(QWidget):
         row = self.list.currentRow()
         self.list.clear()
         for run in self.queue.runs:
-            item = QListWidgetItem(run.text)
-            item.setToolTip(run.text)
+            first, _, second = run.text.partition("\n")
+            if run.problem:
+                first = tr("{run} · could not start", run=first)
+            item = QListWidgetItem(f"{first}\n{second}")
+            item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, self.list.count() - 1))
         self._update()
@@ -262,9 +267,16 @@ class ManyRunsPanel(QWidget):
         enable(self._up, none or ("" if row > 0 else "it is the first one"))
         enable(self._down, none or ("" if row < count - 1 else "it is the last one"))
         enable(self._drop, none)
-        self._queue_note.setText(f"{count} waiting" if count else "empty")
+        failed = sum(bool(run.problem) for run in self.queue.runs)
+        counts = (
+            f"{count - failed} waiting" if count > failed else "",
+            tr("{n} could not start", n=failed) if failed else "",
+        )
+        self._queue_note.setText(" · ".join(filter(None, counts)) or "empty")
         self._queue_note.setToolTip(_NO_QUEUE)
         hint = _NO_QUEUE if not count else _QUEUE_STARTS if trains else _QUEUE_WAITS
+        if count and count == failed:
+            hint = tr("Press ▶ to try again.")
         self._queue_hint.setText(hint)
 
 
