@@ -217,7 +217,8 @@ class ManyRunsPanel(QWidget):
         for run in self.queue.runs:
             first, _, second = run.text.partition("\n")
             if run.problem:
-                first = tr("{run} · could not start", run=first)
+                # First, because the list is narrow.
+                second = tr("failed · {about}", about=second)
             item = QListWidgetItem(f"{first}\n{second}")
             item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
             self.list.addItem(item)
@@ -270,7 +271,7 @@ class ManyRunsPanel(QWidget):
         failed = sum(bool(run.problem) for run in self.queue.runs)
         counts = (
             f"{count - failed} waiting" if count > failed else "",
-            tr("{n} could not start", n=failed) if failed else "",
+            tr("{n} failed", n=failed) if failed else "",
         )
         self._queue_note.setText(" · ".join(filter(None, counts)) or "empty")
         self._queue_note.setToolTip(_NO_QUEUE)

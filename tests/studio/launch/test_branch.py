@@ -250,9 +250,9 @@ def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_sta
     wait_until_idle(qtbot, window)
     assert find("queue_list").count() == 1
     item = find("queue_list").item(0)
-    assert "Pendulum-v1 · could not start\nbranch from step_000000500" in item.text()
+    assert "Pendulum-v1\nfailed · branch from step_000000500" in item.text()
     assert "There is no checkpoint at" in item.toolTip()
-    assert find("queue_note").text() == "1 could not start"
+    assert find("queue_note").text() == "1 failed"
     assert find("queue_hint").text() == "Press ▶ to try again."
     # It is not tried again by itself, and is when somebody asks.
     assert len(listener.all(Started)) == 1
