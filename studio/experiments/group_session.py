@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
 from td3core.config.consent import Consent
-from td3core.errors import Message
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
@@ -22,6 +21,7 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.steering import Verb
+from td3core.text import Text
 
 Allowed = Callable[[Consent], None]
 Allow = Callable[[Group, Allowed], None]
@@ -84,7 +84,7 @@ class GroupSession(QObject):
         except OSError as problem:
             self._current = earlier
             reason = problem.strerror or str(problem)
-            self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
+            self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
             return
         self.busy_changed.emit(True)
 

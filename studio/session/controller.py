@@ -11,7 +11,6 @@ from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
@@ -19,6 +18,7 @@ from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
+from td3core.text import Text
 
 
 class SessionState(StrEnum):
@@ -169,7 +169,7 @@ class RunController(QObject):
             self._make_worker(job)
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
+            message = Text("No process could be started: {reason}.", reason=reason)
             self.event_reported.emit(Failed(message=message, details=""))
             return
         assert self._worker is not None

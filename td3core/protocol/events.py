@@ -14,9 +14,9 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
-from td3core.errors import Message
 from td3core.evaluation.result import success_of
 from td3core.protocol.run_status import RunStatus
+from td3core.text import Text
 
 
 class Phase(StrEnum):
@@ -32,7 +32,7 @@ class Phase(StrEnum):
 class Preparing:
     """What a run needs before it can start takes a while; ``message`` is a plain sentence."""
 
-    message: Message
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ class Warned:
     """Something is wrong, but the run continues (a full disk, an odd environment)."""
 
     env_steps: int
-    message: Message
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +196,7 @@ class Ended:
 class Failed:
     """The run could not continue. ``message`` is a plain sentence."""
 
-    message: Message
+    message: Text
     details: str
     """The traceback of an unexpected error or of what an environment raised; else empty."""
     ending: Ended | None = None

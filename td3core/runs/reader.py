@@ -17,7 +17,7 @@ import numpy as np
 
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config import Tunables
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.events import Event, Phase
 from td3core.protocol.run_status import RunStatus
@@ -32,6 +32,7 @@ from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
 from td3core.runs.status import Notice, RequestOutcome, Status
 from td3core.system.regular_files import exists, glob
+from td3core.text import Text
 
 _FIRST_STATUS_S = 5.0
 """A run that has just begun has no status yet; one of an earlier version never has."""
@@ -279,7 +280,7 @@ class RunReader:
         for each in warnings:
             if each.number > self._warned:
                 self._warned = each.number
-                message = Message("{text}", text=each.message)
+                message = Text("{text}", text=each.message)
                 yield events.Warned(env_steps=each.env_steps, message=message)
 
     # The end ------------------------------------------------------------------------------------
@@ -304,7 +305,7 @@ class RunReader:
             last_checkpoint=run.last if exists(run.last) else None,
         )
         if ending.stopped == "failed":
-            return events.Failed(message=Message(ending.message), details="", ending=ended)
+            return events.Failed(message=Text(ending.message), details="", ending=ended)
         return ended
 
 

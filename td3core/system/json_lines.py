@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.errors import Message
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -134,15 +134,15 @@ def _array_of(value: Any, _: type) -> NDArray[Any]:
 
 
 def _plain_message(message: str) -> object:
-    if not isinstance(message, Message):
+    if not isinstance(message, Text):
         return {"template": message, "values": {}}
     return {"template": message.template, "values": _converter().unstructure(message.values)}
 
 
-def _message_of(value: Any, _: type) -> Message:
+def _message_of(value: Any, _: type) -> Text:
     template: str = value["template"]
     values = {name: _anything_of(each, object) for name, each in value["values"].items()}
-    return Message(template, **values)
+    return Text(template, **values)
 
 
 def _anything_of(value: Any, _: type) -> Any:
@@ -151,7 +151,7 @@ def _anything_of(value: Any, _: type) -> Any:
         case {"number": str(text)}:
             return float(text)
         case {"template": str(), "values": dict()}:
-            return _message_of(value, Message)
+            return _message_of(value, Text)
         case {"dtype": str(), "shape": list(), "data": str()}:
             return _array_of(value, np.ndarray)
         case dict():
@@ -176,8 +176,8 @@ def _converter() -> "Converter":
     converter.register_structure_hook(float, _float_of)
     converter.register_unstructure_hook_func(_is_array, _plain_array)
     converter.register_structure_hook_func(_is_array, _array_of)
-    converter.register_unstructure_hook(Message, _plain_message)
-    converter.register_structure_hook(Message, _message_of)
+    converter.register_unstructure_hook(Text, _plain_message)
+    converter.register_structure_hook(Text, _message_of)
     converter.register_unstructure_hook(PurePath, str)
     converter.register_structure_hook(Path, lambda value, _: Path(value))
     converter.register_structure_hook_func(lambda kind: kind is Any, _anything_of)

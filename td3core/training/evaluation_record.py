@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
-from td3core.errors import Message, RequestError, RunError
+from td3core.errors import RequestError, RunError
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.events import Evaluated, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.recorder import Recorder
 
@@ -61,10 +62,10 @@ class EvaluationRecord:
         if best is None or self.best_is_saved:
             return
         held, path = self.best
-        other = Message("no other one was saved")
+        other = Text("no other one was saved")
         if path is not None:
             # The figures that are reported are those of the agent that can be used.
-            other = Message("the best one saved returned {mean:.2f}", mean=held)
+            other = Text("the best one saved returned {mean:.2f}", mean=held)
         raise RunError(
             "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
             " step {step} and returned {mean:.2f}; {other}. Resume the run to try again.",
@@ -133,13 +134,13 @@ class EvaluationRecord:
         return None
 
     def _warn_about_dropped(self, step: int, env_steps: int) -> None:
-        message = Message(
+        message = Text(
             "The best agent, of step {step}, was dropped: the run resumes from step {reached}.",
             step=step,
             reached=env_steps,
         )
         if self._best is not None:
-            message = Message(
+            message = Text(
                 "The best agent, of step {step}, was dropped: the run resumes from step {reached}."
                 " The best one before it, of step {kept}, replaces it.",
                 step=step,

@@ -31,7 +31,6 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
-    Message,
     RequestError,
     RunError,
     StoppedError,
@@ -58,6 +57,7 @@ from td3core.runs.resumption import (
 )
 from td3core.system import numerics
 from td3core.system.isolation import Isolation
+from td3core.text import Text
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report
@@ -83,7 +83,7 @@ class RunPlan:
     """Steps on record after ``point``, which are taken again."""
     consent: Consent = NO_CONSENT
     """The code that its environment may run."""
-    notices: tuple[Message, ...] = ()
+    notices: tuple[Text, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
     """Refuse it where it would differ from a run that was never interrupted."""
@@ -265,7 +265,7 @@ def _conduct(
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
         except StoppedError:
-            message = Message("Stopped before the first step.")
+            message = Text("Stopped before the first step.")
             outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has not ended well.
@@ -293,7 +293,7 @@ def _prepare(
     isolation = Isolation()
     info = isolation.call(partial(check_env, choice))
     for message in isolation.call(partial(check_before_training, config, info)):
-        report(Warned(env_steps=0, message=Message(message)))
+        report(Warned(env_steps=0, message=Text(message)))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.sizes)
@@ -363,12 +363,12 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
         if not plan.may_take_torch:
             raise
         template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Message(template, reason=problem.message)))
+        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 
 
-def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Message]]:
+def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Text]]:
     """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:
@@ -385,7 +385,7 @@ def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[M
     deviations = fingerprint.differences(recorded, record)
     known = [*(point.deviations if point else ()), *deviations]
     if not config.keep_replay:
-        known.append(Message("Its replay buffer was not kept."))
+        known.append(Text("Its replay buffer was not kept."))
     if plan.exact and known:
         raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=" ".join(known))
     return record, engine.shown(config, products), deviations
@@ -395,7 +395,7 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     if isinstance(problem, RunError):
         message = problem.message
     else:
-        message = Message("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))
+        message = Text("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))
     details = traceback_of(problem)
     if trainer is None:
         return Failed(message=message, details=details)

@@ -14,11 +14,12 @@ from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.arrays import Doubles
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.runs.reader import RunReader
+from td3core.text import Text
 
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
@@ -156,13 +157,13 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
                 problems.append(str(problem))
                 continue
             title = before.results.title
-            gone = Message("{run} can no longer be read; shown as it was.", run=title)
+            gone = Text("{run} can no longer be read; shown as it was.", run=title)
             runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
         template = "{count} runs were chosen; the first {most} are compared."
-        problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
+        problems.insert(0, Text(template, count=len(paths), most=MOST_RUNS))
     if not runs and problems:
-        raise RequestError(Message("{problem}", problem=problems[-1]))
+        raise RequestError(Text("{problem}", problem=problems[-1]))
     problems += [run.problem for run in runs if run.problem]
     fresh = RunSet(runs=tuple(runs), problems=tuple(problems))
     return found if fresh == found else fresh

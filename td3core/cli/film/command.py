@@ -13,7 +13,8 @@ from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -102,7 +103,7 @@ def _require_one_kind(
     for option, value in (growth if side_by_side else together).items():
         if value:
             only = "cannot be used with" if side_by_side else "needs"
-            raise RequestError("{option} {only} --side-by-side.", option=option, only=Message(only))
+            raise RequestError("{option} {only} --side-by-side.", option=option, only=Text(only))
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

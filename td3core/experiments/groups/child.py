@@ -3,7 +3,7 @@
 import threading
 import time
 
-from td3core.errors import Message, RequestError, StoppedError
+from td3core.errors import RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import (
@@ -20,6 +20,7 @@ from td3core.experiments.groups.start import allocation_of, on_this_machine, pla
 from td3core.protocol.events import Event, Progress
 from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
+from td3core.text import Text
 
 _BETWEEN_S = 0.2
 """Between two reports of one run's progress: a window draws no faster."""
@@ -39,7 +40,7 @@ def main() -> None:
     except RequestError as problem:
         link.send(GroupEnded(problem=problem.message))
     except StoppedError:
-        link.send(GroupEnded(problem=Message("Stopped before the first step.")))
+        link.send(GroupEnded(problem=Text("Stopped before the first step.")))
 
 
 def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands") -> GroupEnded:

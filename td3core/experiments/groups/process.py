@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from td3core.errors import Message, quoted
+from td3core.errors import quoted
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.messages import (
     CODEC,
@@ -13,6 +13,7 @@ from td3core.experiments.groups.messages import (
 )
 from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import MessageProcess
+from td3core.text import Text
 
 _CHILD = "td3core.experiments.groups.child"
 
@@ -62,7 +63,7 @@ class GroupProcess:
         if self._over:
             return
         if code < 0:
-            problem = Message("The process of the group was killed by signal {n}.", n=-code)
+            problem = Text("The process of the group was killed by signal {n}.", n=-code)
         else:
             problem = quoted(self._last_line or "The process of the group ended early.")
         self._report(GroupEnded(problem=problem))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
@@ -21,6 +21,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
+from td3core.text import Text
 
 _EXIT_S = 10.0
 _SAVE_S = 60.0
@@ -150,7 +151,7 @@ class GroupRunner:
             )
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
+            message = Text("No process could be started: {reason}.", reason=reason)
             self._show(replace(status, state=SeedState.FAILED, message=str(message)))
         else:
             self._show(replace(status, state=SeedState.STARTING))

@@ -8,10 +8,10 @@ from td3core.config import RunConfig, Tunables, check_together
 from td3core.config.consent import Consent
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env
-from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
 from td3core.experiments.groups.group import Group, create_group
 from td3core.system import numerics
+from td3core.text import Text
 
 
 def _never() -> bool:
@@ -43,7 +43,7 @@ def plan_group(
     return create_group(runs_dir, seeds, config, tunables, jobs), allocation
 
 
-def on_this_machine(group: Group) -> tuple[Group, Message | None]:
+def on_this_machine(group: Group) -> tuple[Group, Text | None]:
     """Return a group with the numerics class of runs that begin here, and what to say of it.
 
     Those that have begun resume in theirs, or say themselves that they cannot.

@@ -10,7 +10,7 @@ from pathlib import Path
 from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
@@ -23,6 +23,7 @@ from td3core.runs.lock import RunLock
 from td3core.system import numerics
 from td3core.system.capacity import free_cores
 from td3core.system.regular_files import read_text
+from td3core.text import Text
 
 SUFFIX = ".toml"
 
@@ -160,9 +161,9 @@ def _read(path: Path) -> str:
             "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
         ) from None
     except (OSError, UnicodeDecodeError) as problem:
-        reason = Message("it is not UTF-8 text")
+        reason = Text("it is not UTF-8 text")
         if isinstance(problem, OSError):
-            reason = Message("{reason}", reason=problem.strerror or problem)
+            reason = Text("{reason}", reason=problem.strerror or problem)
         raise RequestError(
             "{path} cannot be read: {reason}.", path=str(path), reason=reason
         ) from problem

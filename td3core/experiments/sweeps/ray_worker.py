@@ -12,12 +12,12 @@ from typing import Any
 from td3core import __version__
 from td3core.config.consent import Consent
 from td3core.envs import trust
-from td3core.errors import Message
 from td3core.experiments.jobs import CODEC, ResumedRun, perform
 from td3core.experiments.sweeps.executor import PATIENCE_S
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Saved
 from td3core.system.files import write_atomically
+from td3core.text import Text
 
 _LEFT_OUT = ("lock", "lock.json", "notes.json")
 _DESCRIPTION, _EVALUATIONS = "run.toml", "evaluations.csv"
@@ -98,7 +98,7 @@ class RayWorker:
 
 
 def _refusal(version: str) -> bytes:
-    message = Message(
+    message = Text(
         "This node has TD3 Studio {here}, the sweep {there}: install the same version.",
         here=__version__,
         there=version,

@@ -17,7 +17,6 @@ from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
 from td3core.config.consent import Consent
-from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
@@ -25,6 +24,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from td3core.text import Text
 from tests.studio.fake_runs import open_record
 from tests.support.scripted import STEPS
 
@@ -50,7 +50,7 @@ class PlayedGroup:
                 config=job.config,
                 tunables=job.tunables,
             )
-            report(GroupStarted(group=self.group, jobs=2, reason=Message("2 at once")))
+            report(GroupStarted(group=self.group, jobs=2, reason=Text("2 at once")))
 
     def command(self, command: Command) -> None:
         self.commands.append(command)

@@ -24,13 +24,13 @@ from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
 from td3core.config import Tunables, make_settings
 from td3core.config.consent import NO_CONSENT, LocatedModule
-from td3core.errors import Message
 from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
 
@@ -336,7 +336,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot.waitUntil(lambda: process.detached)
     assert f"{parent.path.name} trains in a process of its own." in window.banner.text
     window.launcher.beside.start(process.job)
-    PlayedProcess.last.report(Failed(message=Message("No room."), details=""))
+    PlayedProcess.last.report(Failed(message=Text("No room."), details=""))
     qtbot.waitUntil(lambda: window.banner.text == "No room.")
 
 

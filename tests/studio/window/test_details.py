@@ -294,7 +294,11 @@ def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text
 
 
 def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
-    outside = [window.replay.message, window.replay.caption.title, window.setup.environment.facts]
+    outside = [
+        str(window.replay.message),
+        window.replay.caption.title,
+        window.setup.environment.facts,
+    ]
     outside += [find("preset_about"), window.verify.verdict]
     for label in outside:
         label.setText(BOLD)

@@ -18,7 +18,8 @@ import pytest
 
 from td3core.algorithm.fused import cache_file, kernel_cache, machine_code
 from td3core.algorithm.fused import compile as compiling
-from td3core.errors import Message, StoppedError
+from td3core.errors import StoppedError
+from td3core.text import Text
 
 _COPY = "import shutil, sys\nshutil.copyfile(sys.argv[1], sys.argv[2])\n"
 GOOD = machine_code.to_bytes({})
@@ -32,7 +33,7 @@ class Cache:
         self._monkeypatch = monkeypatch
         self._made = folder / "made"
         cache_file.write(self._made, GOOD)
-        self.said: list[Message] = []
+        self.said: list[Text] = []
         self.compiled: list[str] = []
         """Where to, each time: "cache" or "private"."""
         self.script = _COPY
@@ -257,7 +258,7 @@ def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
     cache_file.make_folder()
     waiting = threading.Event()
 
-    def say(message: Message) -> None:
+    def say(message: Text) -> None:
         cache.said.append(message)
         waiting.set()
 

@@ -173,7 +173,7 @@ def named() -> Any:
 
 
 def told(report: CheckReport, level: Level) -> dict[str, str]:
-    return {each.check: each.message for each in report.findings if each.level is level}
+    return {each.check: str(each.message) for each in report.findings if each.level is level}
 
 
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
@@ -331,7 +331,9 @@ def test_a_run_on_an_unknown_environment_says_what_is_odd_and_goes_on(
 def test_an_error_stops_a_run_before_anything_is_written(named: Any, runs_dir: Path) -> None:
     failed, said = fail(runs_dir, named(NotANumber), env_check=True)
     assert failed.request
-    assert "cannot be trained on: The observation at random step 7 contains nan" in failed.message
+    assert "cannot be trained on: The observation at random step 7 contains nan" in str(
+        failed.message
+    )
     assert said.all(Started) == []
     assert not runs_dir.exists()
 

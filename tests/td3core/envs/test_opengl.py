@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from td3core.envs.graphics.opengl import OFF, VARIABLE, Backend, OpenGL, Trial, probe
-from td3core.errors import Message
+from td3core.text import Text
 
 EGL, OSMESA, WINDOW = Backend.EGL, Backend.OSMESA, Backend.WINDOW
 WORKS, MISSING, FAILS = Trial.WORKS, Trial.MISSING, Trial.FAILS
@@ -16,7 +16,7 @@ INSTALL = "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {} or {}"
 
 def chosen(
     given: str, found: dict[Backend, Trial], system: str = "linux"
-) -> tuple[str | None, Message | None, list[Backend]]:
+) -> tuple[str | None, Text | None, list[Backend]]:
     """Return the environment variable, the problem, and what was tried for the former."""
     variables, tried = {VARIABLE: given} if given else {}, []
 

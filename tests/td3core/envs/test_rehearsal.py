@@ -84,7 +84,7 @@ class Clock:
 
     def report(self, event: Event) -> None:
         if isinstance(event, Preparing):
-            self.stop(event.message)
+            self.stop(str(event.message))
 
     def stop(self, message: str) -> None:
         if NAME in message:

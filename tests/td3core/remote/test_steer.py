@@ -175,7 +175,7 @@ def test_a_change_that_does_not_fit_the_run_is_refused_with_a_sentence(
     remote, _, told = steered(runs_dir, scripted, act)
     answer = remote.answers()[1]
     assert not answer.done
-    assert "batch_size 5000 is larger than buffer_size 1000" in answer.message
+    assert "batch_size 5000 is larger than buffer_size 1000" in str(answer.message)
     assert told.all(Tuned) == []
 
 
@@ -219,7 +219,7 @@ def test_a_request_left_over_from_an_earlier_process_is_refused(
     assert status is not None
     (refused,) = late.answered(status.answers)
     assert (refused.answer.done, refused.answer.env_steps) == (False, 25)
-    assert "interrupted" in refused.answer.message
+    assert "interrupted" in str(refused.answer.message)
 
 
 # The object that a run owns, alone ---------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_requests_in_a_folder_that_others_may_write_to_are_ignored_with_one_warn
     for step in range(5):
         listener.progress(step)
     assert not listener.control.stopping
-    assert [w.message for w in listener.told.all(Warned)] == [
+    assert [str(w.message) for w in listener.told.all(Warned)] == [
         f"Requests in {path / 'requests'} are ignored: only the run's user may own it and write"
         " to it."
     ]

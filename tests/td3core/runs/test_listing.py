@@ -74,12 +74,12 @@ def test_an_ending_is_read_as_it_was_written(runs_dir: Path) -> None:
     run.write_ending(ended(run, "failed") | {"message": "Training diverged."})
     found = run.ending()
     assert found is not None
-    assert (found.stopped, found.message) == ("failed", "Training diverged.")
+    assert (found.stopped, str(found.message)) == ("failed", "Training diverged.")
     assert (found.env_steps, found.wall_s) == (50, 12.5)
     assert (found.last_eval_return, found.best_eval_return) == (-3.0, 2.0)
     assert found.ended.startswith("20")
     run.write_ending(ended(run, "finished"))
-    assert run.ending().message == ""  # type: ignore[union-attr]
+    assert str(run.ending().message) == ""  # type: ignore[union-attr]
 
 
 def test_an_ending_that_cannot_be_written_leaves_the_earlier_one(

@@ -67,7 +67,7 @@ def test_a_lost_process_costs_a_warning_and_no_evaluation(runs_dir: Path) -> Non
         runs_dir, "Pendulum-v1", background_evaluation=True, react=react, **PENDULUM
     )
     assert isinstance(outcome, Ended)
-    assert ["was lost" in w.message for w in told.all(Warned)] == [True]
+    assert ["was lost" in str(w.message) for w in told.all(Warned)] == [True]
     calm = finish(runs_dir, "Pendulum-v1", background_evaluation=False, **PENDULUM)
     assert without_time(outcome.run, "evaluations") == without_time(calm.run, "evaluations")
 

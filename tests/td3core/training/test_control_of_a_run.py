@@ -286,6 +286,6 @@ def test_any_live_change_followed_by_a_save_can_be_opened_again(
     assert outcome.last_checkpoint is not None
     saved = checkpoint.load(outcome.last_checkpoint).header.tunables
     # A batch larger than the memory is refused with a warning, and so is the whole change.
-    assert ["batch_size 65536" in w.message for w in told.all(Warned)] == [True]
+    assert ["batch_size 65536" in str(w.message) for w in told.all(Warned)] == [True]
     assert saved == told.all(Tuned)[-1].tunables
     assert saved.batch_size != 65_536

@@ -64,7 +64,7 @@ def test_a_run_that_loses_its_folder_ends_with_a_whole_one(
     straight = finish(runs_dir.parent / "straight", **VALUES)
     outcome, told = run(runs_dir, control=losing(runs_dir, at, lose), **VALUES)
     assert isinstance(outcome, Ended), outcome
-    said = [event.message for event in told.all(Warned)]
+    said = [str(event.message) for event in told.all(Warned)]
     assert len(said) == 1, said
     assert "deleted or moved" in said[0]
     assert same(tensors(straight.last_checkpoint), tensors(outcome.last_checkpoint))
@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_written_again_fails_the_run(runs_dir: Path) -> 
 
     outcome, _ = run(runs_dir, control=losing(runs_dir, 45, block), **VALUES)
     assert isinstance(outcome, Failed)
-    assert "could not be saved" in outcome.message
+    assert "could not be saved" in str(outcome.message)
     assert outcome.last_checkpoint is None
 
 

@@ -74,7 +74,7 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     monkeypatch.setattr(kernel_cache, "works", lambda: False)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    said = [warned.message for warned in told.all(Warned)]
+    said = [str(warned.message) for warned in told.all(Warned)]
     assert ["the engine was compiled and is torch" in each for each in said] == [True]
     assert told.all(Started)[0].products.startswith("torch, ")
 

@@ -73,12 +73,12 @@ def require_all_go_on(
             assert cut.env_steps <= begun, f"the run is gone: {where}"
             continue
         outcome, told = go_on(found)
-        gone = isinstance(outcome, Failed) and "before it had copied" in outcome.message
+        gone = isinstance(outcome, Failed) and "before it had copied" in str(outcome.message)
         if gone:
             assert cut.env_steps <= begun, where
         elif isinstance(outcome, Failed):
             # Nothing was missing: it was at its end.
-            assert "is at step" in outcome.message, f"{outcome}: {where}"
+            assert "is at step" in str(outcome.message), f"{outcome}: {where}"
         for started in told.all(Started):
             assert cut.env_steps - started.env_steps <= INTERVAL, where
         assert not told.all(Warned), f"{told.all(Warned)}: {where}"

@@ -180,7 +180,7 @@ def test_a_run_whose_agent_could_not_be_resumed_from_fails(
 
     monkeypatch.setattr(TD3, "state", wrong)
     outcome, _ = fail(runs_dir, checkpoint_interval=30)
-    assert name in outcome.message
+    assert name in str(outcome.message)
     assert outcome.last_checkpoint is not None
     saved = checkpoint.load(outcome.last_checkpoint)
     require_resumable("last", saved)

@@ -73,7 +73,7 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost="its process was killed"))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
+            write_ending(run, {"stopped": outcome.stopped, "message": str(outcome.message)})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 
