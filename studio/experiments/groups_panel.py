@@ -23,6 +23,7 @@ from studio.experiments.run_queue import RunQueue
 from studio.session.group_record import GroupRecord
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
+from studio.widgets.labels import plain_tip
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.text import Text, tr
@@ -131,7 +132,7 @@ class ManyRunsPanel(QWidget):
         self._stop.clicked.connect(partial(self._ask, Verb.STOP))
         self._resume.clicked.connect(self._on_resume)
         self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
-        self._next.clicked.connect(self.queue.start_next)
+        self._next.clicked.connect(self.queue.start_again)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
         self._drop.clicked.connect(lambda: self.queue.remove(self.list.currentRow()))
@@ -214,8 +215,12 @@ class ManyRunsPanel(QWidget):
         row = self.list.currentRow()
         self.list.clear()
         for run in self.queue.runs:
-            item = QListWidgetItem(run.text)
-            item.setToolTip(run.text)
+            first, _, second = run.text.partition("\n")
+            if run.problem:
+                # First, because the list is narrow.
+                second = tr("failed · {about}", about=second)
+            item = QListWidgetItem(f"{first}\n{second}")
+            item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, self.list.count() - 1))
         self._update()
@@ -268,9 +273,16 @@ class ManyRunsPanel(QWidget):
         enable(self._up, none or ("" if row > 0 else tr("it is the first one")))
         enable(self._down, none or ("" if row < count - 1 else tr("it is the last one")))
         enable(self._drop, none)
-        self._queue_note.setText(tr("{count} waiting", count=count) if count else tr("empty"))
+        failed = sum(bool(run.problem) for run in self.queue.runs)
+        counts = (
+            tr("{count} waiting", count=count - failed) if count > failed else "",
+            tr("{n} failed", n=failed) if failed else "",
+        )
+        self._queue_note.setText(" · ".join(filter(None, counts)) or tr("empty"))
         self._queue_note.setToolTip(str(_NO_QUEUE))
         hint = _NO_QUEUE if not count else _QUEUE_STARTS if trains else _QUEUE_WAITS
+        if count and count == failed:
+            hint = Text("Press ▶ to try again.")
         self._queue_hint.setText(str(hint))
 
 

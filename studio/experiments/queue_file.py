@@ -44,6 +44,8 @@ class QueuedRun:
     checkpoint: Path | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Tells it from equal ones in the queue."""
+    problem: str = ""
+    """Why it could not start; empty while it waits."""
 
     @property
     def text(self) -> str:
@@ -76,6 +78,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "seeds": format_seeds(run.seeds),
             "checkpoint": str(run.checkpoint or ""),
             "id": run.id,
+            "problem": run.problem,
         }
         for run in runs
     ]
@@ -115,6 +118,7 @@ def _read(found: Any, number: int) -> QueuedRun:
         seeds=seeds,
         checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
         id=str(found.get("id") or own),
+        problem=str(found.get("problem") or ""),
     )
 
 
@@ -162,7 +166,7 @@ class SharedQueue:
             self._learn(read_queue(self._runs_dir), 0)
 
     def claim(self) -> QueuedRun | None:
-        """Take the first run out of the queue, to start it; None if nothing waits.
+        """Take the first run that may start out of the queue; None if nothing waits.
 
         Raises:
             RequestError: as :meth:`sync`.
@@ -179,7 +183,8 @@ class SharedQueue:
                 with self._guard:
                     changes = list(self._changes)
                 after = _after(before, changes)
-                first, left = (after[0], after[1:]) if claim and after else (None, after)
+                first = next((run for run in after if not run.problem), None) if claim else None
+                left = tuple(run for run in after if run is not first)
                 if left != before:
                     write_queue(self._runs_dir, left)
         except Timeout as problem:

@@ -1,6 +1,7 @@
 """The runs that wait, and when the next one starts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -54,10 +55,22 @@ class RunQueue(QObject):
         if 0 <= row < len(self.runs) and 0 <= to < len(self.runs):
             self._change(partial(_moved, self.runs[row], to))
 
+    def put_back(self, run: QueuedRun) -> None:
+        """Let a run that was to start wait again, or list why it could not, before the others."""
+        self._change(lambda runs: (run, *runs))
+
+    @Slot()
+    def start_again(self) -> None:
+        """Start the next run; those that could not start before get another try."""
+        if any(run.problem for run in self.runs):
+            self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
+        self.start_next()
+
     @Slot()
     def start_next(self) -> None:
-        """Start the next run, unless one trains."""
-        if self.runs and not (self._closed or self._claiming or self._is_busy()):
+        """Start the next run that waits, unless one trains."""
+        waits = any(not run.problem for run in self.runs)
+        if waits and not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
             self._disk.add(self._claim, self._on_claimed)
 
@@ -120,7 +133,7 @@ class RunQueue(QObject):
     def _return_claimed(self) -> None:
         run, self._claimed = self._claimed, None
         if run is not None:
-            self._change(lambda runs: (run, *runs))
+            self.put_back(run)
 
 
 def _try(work: Callable[[], None]) -> Text | str:

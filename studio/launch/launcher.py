@@ -59,6 +59,8 @@ class RunLauncher(QObject):
     queue_wanted = Signal(object, object, object)
     """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     refused = Signal(object)
+    branch_refused = Signal(object)
+    """Why a branch that has waited cannot start; empty if something else was started meanwhile."""
 
     def __init__(
         self,
@@ -90,6 +92,9 @@ class RunLauncher(QObject):
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundTask("read-run", self)
         self._reader.failed.connect(self.refused)
+        # No other question replaces it: the branch is no longer in the queue.
+        self._waited = BackgroundTask("read-branch", self)
+        self._waited.failed.connect(self.branch_refused)
         self._verified = BackgroundTask("read-settings", self)
         self._verified.failed.connect(self.refused)
 
@@ -97,6 +102,7 @@ class RunLauncher(QObject):
         """Drop what is being read; what trains beside the window goes on."""
         self.beside.leave()
         self._reader.cancel()
+        self._waited.cancel()
         self._verified.cancel()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
@@ -227,16 +233,25 @@ class RunLauncher(QObject):
         self._read(lambda _: _header_of(checkpoint), start)
 
     def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
-        """Start a branch that has waited with these settings, unless something trains."""
+        """Start a branch that has waited with these settings; announce it if that cannot be."""
 
-        def start(header: Header) -> None:
+        def read(stopped: Stopped) -> tuple[Header, RunCurves]:
+            return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
+
+        def start(found: tuple[Header, RunCurves]) -> None:
+            if self._obstacle() or self._controller.busy:
+                self.branch_refused.emit("")
+                return
+            header, curves = found
             # Only what differs was chosen: other settings may still change on their schedule.
             own = to_dict(header.config) | to_dict(header.tunables)
             wanted = to_dict(config) | to_dict(tunables)
             values = {name: value for name, value in wanted.items() if value != own[name]}
-            self._branch(checkpoint, values, config.numerics)
+            name = str(values.get("numerics", config.numerics))
+            self._model.expect_branch(curves)
+            self._controller.branch(checkpoint, values, self._runs_dir, name)
 
-        self._read(lambda _: _header_of(checkpoint), start)
+        self._waited.read(read, start)
 
     def _branch(self, checkpoint: Path, values: Mapping[str, Any], numerics: str) -> None:
         name = str(values.get("numerics", numerics))

@@ -180,7 +180,7 @@ class NewestAgentTracker(QObject):
         newest, player = self._newest, self._player
         if newest is None or player.state is PlayerState.CRASHED or self._is_on_show():
             return
-        idle = player.state is PlayerState.EMPTY
+        idle = player.idle
         if not self._visible():
             self._tracking = Tracking.BEHIND
         elif idle or not self._shows_same_run(newest):

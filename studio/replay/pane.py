@@ -97,18 +97,18 @@ class ReplayPane(QWidget):
             return
         first = self._tracker.newest if live and follows else agents.favourite
         if first is not None:
-            self.load(first)
+            self.show_message(Text(""))
+            self._load(first)
 
     def play_at_start(self) -> None:
-        """Play a bundled agent if the user wants that and has not chosen another one."""
+        """Play an agent if the user wants that and has not chosen one: the run's, or a bundled."""
+        player = self._player
+        if not (self.options.play_at_start_action.isChecked() and self.isVisible()):
+            return
+        if player.state in (PlayerState.LOADING, PlayerState.PAUSED) and player.idle:
+            player.play()
         first = self.checkpoints.model.first()
-        if (
-            self.options.play_at_start_action.isChecked()
-            and first is not None
-            and self._player.state is PlayerState.EMPTY
-            and self._player.path is None
-            and self.isVisible()
-        ):
+        if player.state is PlayerState.EMPTY and player.path is None and first is not None:
             self._load_and_play(first)
 
     def note_saved(
@@ -240,10 +240,10 @@ class ReplayPane(QWidget):
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
         self.show_message(Text(""))
-        self._load(path)
+        self._load(path, chosen=True)
 
-    def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        self._player.load(path, at_episode_end=at_episode_end)
+    def _load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = False) -> None:
+        self._player.load(path, at_episode_end=at_episode_end, chosen=chosen)
 
     def _may_follow(self) -> bool:
         """Agents of a run may be shown by themselves."""

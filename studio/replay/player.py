@@ -80,7 +80,7 @@ class Player(QObject):
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
         self._measuring, self._camera = False, protocol.Look()
-        self._playing = self._loops = False
+        self._playing = self._loops = self._touched = False
         self._playback_id: int | None = None
         self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
@@ -126,17 +126,27 @@ class Player(QObject):
         return self._playing
 
     @property
+    def idle(self) -> bool:
+        """True if there is no agent, or only one that nobody has chosen, played or paused."""
+        return self._state is PlayerState.EMPTY or not self._touched
+
+    @property
     def pid(self) -> int | None:
         """Process id of the renderer, if it runs."""
         return self._client.process.pid if self._client else None
 
-    def load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        """Load another agent, now or at the end of the current episode; playing continues."""
+    def load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = True) -> None:
+        """Load another agent, now or at the end of the current episode; playing continues.
+
+        ``chosen`` says whether the user asked for this agent.
+        """
+        self._touched = self._touched or chosen
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
 
     def compare(self, compared: Sequence[ComparedAgent]) -> None:
         """Load several agents of one environment, which play the same episodes in step."""
         chosen = tuple(each._replace(path=each.path.absolute()) for each in compared)
+        self._touched = True
         self._load(chosen[0].path, chosen)
 
     def _load(
@@ -191,6 +201,7 @@ class Player(QObject):
 
     def seek(self, step: int) -> None:
         """Show a step of the current episode; playing continues from there."""
+        self._touched = True
         self._send(protocol.Seek(step=step))
 
     def set_loop(self, on: bool) -> None:
@@ -390,7 +401,7 @@ class Player(QObject):
         self.crashed.emit(_while_training(message))
 
     def _set_playing(self, playing: bool) -> None:
-        self._playing = playing
+        self._playing, self._touched = playing, True
         if self._state in (PlayerState.PAUSED, PlayerState.PLAYING):
             self._set_state(PlayerState.PLAYING if playing else PlayerState.PAUSED)
 

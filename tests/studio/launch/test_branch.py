@@ -16,13 +16,14 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QWidget,
 )
+from td3core.config.consent import NO_CONSENT, LocatedModule
 
 from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
 from studio.launch.branch_dialog import BranchDialog, When
 from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
-from td3core.config import Tunables
+from td3core.config import Tunables, make_settings
 from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
 from td3core.protocol.events import Ended, Event, Failed, Started
@@ -222,6 +223,95 @@ def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, pa
     qtbot.waitUntil(lambda: bool(asked), timeout=20_000)
     # A setting among them would not change on the parent's schedule any more.
     assert asked[0][:2] == (agent, chosen)
+
+
+def waiting_branch(agent: Path) -> QueuedRun:
+    config, tunables = branch_settings(agent, read_header(agent), {"steps": 1600})
+    return QueuedRun(config=config, tunables=tunables, checkpoint=agent)
+
+
+def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_starts(
+    qtbot, window, find, parent, runs_dir
+):
+    gone, there = parent.step_checkpoint(500), parent.step_checkpoint(1000)
+    for agent in (gone, there):
+        window.many.add(waiting_branch(agent))
+    kept = gone.read_bytes()
+    gone.unlink()
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    assert listener.all(Started)[0].env_steps == 1000
+    # The start of the next one has not cleared it.
+    assert window.banner.isVisible()
+    for text in (window.banner.text, window.log.toPlainText().replace("\xa0", " ")):
+        assert "Pendulum-v1 · branch from step_000000500" in text
+        assert f"could not start. There is no checkpoint at {gone}." in text
+    wait_until_idle(qtbot, window)
+    assert find("queue_list").count() == 1
+    item = find("queue_list").item(0)
+    assert "Pendulum-v1\nfailed · branch from step_000000500" in item.text()
+    assert "There is no checkpoint at" in item.toolTip()
+    assert find("queue_note").text() == "1 failed"
+    assert find("queue_hint").text() == "Press ▶ to try again."
+    # It is not tried again by itself, and is when somebody asks.
+    assert len(listener.all(Started)) == 1
+    gone.write_bytes(kept)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: len(listener.all(Started)) == 2, timeout=60_000)
+    assert listener.all(Started)[1].env_steps == 500
+    wait_until_idle(qtbot, window)
+    assert window.many.queue.runs == ()
+
+
+def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
+    qtbot, window, find, parent, monkeypatch
+):
+    def obtain(choice, then, declined):
+        if "module:" in choice.env_id:
+            declined(LocatedModule("module", Path("/module.py")))
+        else:
+            then(NO_CONSENT)
+
+    monkeypatch.setattr(window.consent, "obtain", obtain)
+    config, tunables = make_settings({"env": "module:Own-v0"})
+    window.many.add(QueuedRun(config=config, tunables=tunables))
+    window.many.add(waiting_branch(parent.step_checkpoint(1000)))
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    assert [run.problem for run in window.many.queue.runs] == [
+        "The code in /module.py was not allowed to run."
+    ]
+
+
+@pytest.mark.parametrize("seeds", [(), (0, 1)])
+def test_a_waiting_run_whose_environment_is_gone_does_not_hold_up_the_next_one(
+    qtbot, window, find, parent, seeds
+):
+    config, tunables = make_settings({"env": "Missing-v0", "steps": 1600})
+    window.many.add(QueuedRun(config=config, tunables=tunables, seeds=seeds))
+    window.many.add(waiting_branch(parent.step_checkpoint(1000)))
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    (left,) = window.many.queue.runs
+    assert left.config.env == "Missing-v0"
+    assert "Missing-v0" in left.problem
+    assert left.problem in window.banner.text
+
+
+def test_a_branch_that_is_read_while_something_else_starts_waits_again(
+    qtbot, window, parent, monkeypatch
+):
+    window.many.queue.add(waiting_branch(parent.step_checkpoint(500)))
+    with monkeypatch.context() as patch:
+        patch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
+        with qtbot.waitSignal(window.launcher.branch_refused, timeout=20_000):
+            window.many.queue.start_next()
+    assert [run.problem for run in window.many.queue.runs] == [""]
 
 
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
