@@ -220,8 +220,12 @@ def escaped(parent: QWidget, window: MainWindow) -> set[tuple[str, str, str]]:
 
 
 @pytest.fixture
-def translated(qtbot: QtBot, stretched: None, tmp_path: Path) -> Iterator[MainWindow]:
+def translated(
+    qtbot: QtBot, stretched: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
     """The whole window in the stretched language, over a few runs, with every panel open."""
+    # Other tests leave their choice behind, and the settings name it.
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
     runs_dir = tmp_path / "runs"
     first = make_run(runs_dir, name="walker", note="my note", seed=0)
     make_run(runs_dir, seed=1, stopped="user", reached=500)
