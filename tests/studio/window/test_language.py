@@ -112,7 +112,7 @@ def described_by_core(window: MainWindow) -> set[str]:
     for kind in (RunConfig, Tunables):
         for name, spec in specs(kind):
             found += [name, spec.label, spec.help, spec.unit, spec.zero, spec.lowest, spec.symbol]
-            found += [*spec.choices, type_words(name)]
+            found += [*spec.choices, ", ".join(spec.choices), type_words(name)]
     for preset in load_presets().values():
         found += [preset.name, preset.about, preset.env]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
@@ -220,8 +220,12 @@ def escaped(parent: QWidget, window: MainWindow) -> set[tuple[str, str, str]]:
 
 
 @pytest.fixture
-def translated(qtbot: QtBot, stretched: None, tmp_path: Path) -> Iterator[MainWindow]:
+def translated(
+    qtbot: QtBot, stretched: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
     """The whole window in the stretched language, over a few runs, with every panel open."""
+    # Other tests leave their choice behind, and the settings name it.
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
     runs_dir = tmp_path / "runs"
     first = make_run(runs_dir, name="walker", note="my note", seed=0)
     make_run(runs_dir, seed=1, stopped="user", reached=500)
