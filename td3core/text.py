@@ -14,14 +14,19 @@ import contextlib
 import gettext
 import math
 import os
+import re
 import struct
 from collections.abc import Iterable
 from importlib.resources import files
+from string import Formatter
 from typing import Any, Self
 
 DOMAIN = "td3_studio"
 ENGLISH = "en"
 _VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+
+_SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
+"""How the templates of the studio format a value."""
 
 _translations = gettext.NullTranslations()
 
@@ -142,11 +147,21 @@ def from_plain(found: Any) -> Text:
             text.plural = found["plural"] if isinstance(found.get("plural"), str) else None
         case _:
             raise ValueError("no text")
-    try:
-        text.english  # noqa: B018  a template of a file may ask for anything
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:
-        raise ValueError("a text whose values do not fit") from problem
+    if text.values:
+        for each in filter(None, (text.template, text.plural)):
+            _require_fitting(each, text.values)
     return text
+
+
+def _require_fitting(template: str, values: dict[str, Any]) -> None:
+    """Refuse a template of a file that asks for more than its values, such as a huge width."""
+    try:
+        for _, field, spec, _ in Formatter().parse(template):
+            if field is not None and (field not in values or not _SPEC.fullmatch(spec or "")):
+                raise ValueError(f"a text with the field {field}")
+        template.format(**values)
+    except (LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise ValueError("a text whose values do not fit") from problem
 
 
 def _plain_value(value: Any) -> Any:

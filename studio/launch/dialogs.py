@@ -54,7 +54,7 @@ class _Question(QDialog):
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)
         assert isinstance(field.widget, QSpinBox)
-        self._form.addRow(spec(RunConfig, name).label, field.widget)
+        self._form.addRow(str(spec(RunConfig, name).label), field.widget)
         # The buttons were made before it, and would have the focus.
         field.widget.setFocus()
         field.widget.selectAll()

@@ -73,7 +73,7 @@ class NumberControl(QObject):
         self.slider.setObjectName(f"slider_{name}")
         self.slider.setAccessibleName(tr("{setting} slider", setting=spec.label))
         self.editor.setObjectName(f"spin_{name}")
-        self.editor.setAccessibleName(spec.label)
+        self.editor.setAccessibleName(str(spec.label))
         self.slider.valueChanged.connect(self._on_slider)
         self.slider.sliderReleased.connect(self.settled)
         self.editor.valueChanged.connect(self._on_number)
@@ -125,7 +125,7 @@ class FieldControl(QObject):
         self._field = make_editor(name, spec, default)
         self.editor = self._field.widget
         self.editor.setObjectName(f"field_{name}")
-        self.editor.setAccessibleName(spec.label)
+        self.editor.setAccessibleName(str(spec.label))
         self._field.changed.connect(self._on_changed)
 
     def entered(self) -> LiveValue:

@@ -71,7 +71,7 @@ class LiveRow(QWidget):
     @property
     def title(self) -> str:
         """The setting's symbol, or its label if it has none."""
-        return self._spec.symbol or self._spec.label
+        return self._spec.symbol or str(self._spec.label)
 
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""
@@ -99,7 +99,7 @@ class LiveRow(QWidget):
     def show_pending(self, pending: bool) -> None:
         """Mark the row until the run has applied the change."""
         spec = self._spec
-        name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else spec.label
+        name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else str(spec.label)
         self._label.setText(f"{name} …" if pending else name)
         self._label.setProperty("role", "pending" if pending else "")
         self._label.style().unpolish(self._label)

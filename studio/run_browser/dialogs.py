@@ -129,7 +129,7 @@ class SettingsDialog(QDialog):
             for name, spec in specs(kind):
                 value = format_setting(spec, getattr(values, name))
                 usual = "" if name in ("env", "preset") else format_setting(spec, default(name))
-                item = QTreeWidgetItem([spec.label, value, usual])
+                item = QTreeWidgetItem([str(spec.label), value, usual])
                 item.setToolTip(0, f"{name}: {spec.help}")
                 if usual and value != usual:
                     font = item.font(0)

@@ -175,4 +175,4 @@ class FixedFields(QObject):
             return None
         if name not in _ABOVE_ADVANCED:
             self.advanced.expand()
-        return spec(RunConfig, name).label, field.widget
+        return str(spec(RunConfig, name).label), field.widget

@@ -62,7 +62,7 @@ def make_field(name: str, spec: Spec, default: Any) -> Field:
     field = make_editor(name, spec, default)
     widget = field.widget
     widget.setObjectName(f"field_{name}")
-    widget.setAccessibleName(spec.label)
+    widget.setAccessibleName(str(spec.label))
     unit = f" ({spec.unit})" if spec.unit else ""
     widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{type_words(name)}</i>")
     # The panel decides the width, not the longest number that fits.

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
 from td3core.errors import RequestError, brief
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 Scale = Literal["linear", "log", "complement"]
 """How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
@@ -18,10 +18,10 @@ Scale = Literal["linear", "log", "complement"]
 class Spec:
     """The metadata of one setting, besides its name, type and default."""
 
-    label: str
-    help: str
+    label: Text
+    help: Text
     symbol: str = ""
-    unit: str = ""
+    unit: Text = NO_TEXT
     low: float = -math.inf
     high: float = math.inf
     shown: tuple[float, float] | None = None

@@ -106,7 +106,9 @@ def test_a_text_comes_back_from_json_as_it_was(
         *(None, 3, [], {}),
         {"template": 1, "values": {}},
         {"template": "{x.y}", "values": {"x": 1}},
-        {"template": "{x}", "values": {}},
+        {"template": "{y}", "values": {"x": 1}},
+        {"template": "{x:>999999999}", "values": {"x": 1}},
+        {"template": "{x", "values": {"x": 1}},
         {"template": "{x}", "values": {"x": []}},
     ],
 )

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QWidget,
 )
-from td3core.config.consent import NO_CONSENT, LocatedModule
 
 from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
 from studio.launch.branch_dialog import BranchDialog, When
@@ -30,6 +29,7 @@ from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
@@ -271,7 +271,7 @@ def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
         if "module:" in choice.env_id:
             declined(LocatedModule("module", Path("/module.py")))
         else:
-            then(NO_CONSENT)
+            then()
 
     monkeypatch.setattr(window.consent, "obtain", obtain)
     config, tunables = make_settings({"env": "module:Own-v0"})

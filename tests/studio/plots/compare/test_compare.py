@@ -266,7 +266,7 @@ def test_the_figure_is_exported_with_its_labels(
 def test_a_plot_that_cannot_be_written_is_a_sentence(qtbot, alone, groups, tmp_path) -> None:
     alone.start(qtbot, groups)
     alone.comparison.session.export("return", tmp_path / "nowhere" / "a.svg")
-    qtbot.waitUntil(lambda: "cannot be written" in " ".join(alone.said), timeout=20_000)
+    qtbot.waitUntil(lambda: "cannot be written" in " ".join(map(str, alone.said)), timeout=20_000)
 
 
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
