@@ -4,7 +4,7 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.formatting import format_count, format_duration, format_return
+from studio.formatting import format_count, format_duration, format_return, typographic
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
 from studio.session.markers import Marker
@@ -145,7 +145,8 @@ class RunModel(QObject):
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
         self._record.take(event)
-        parts = [f"Evaluation: {format_return(event.mean, event.std)}", wording.success(event)]
+        success = typographic(str(wording.success(event)))
+        parts = [f"Evaluation: {format_return(event.mean, event.std)}", success]
         parts.append("best so far" if event.is_best else "")
         self._log("info", ", ".join(filter(None, parts)), event.env_steps)
         self.evaluated.emit(event)

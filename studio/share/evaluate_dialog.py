@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from studio.formatting import format_number, format_return, format_share
+from studio.formatting import format_number, format_return, format_share, plain_minus
 from studio.share.histogram import ReturnHistogram
 from studio.share.task_dialog import TaskDialog
 
@@ -58,7 +58,9 @@ class EvaluateDialog(TaskDialog):
             f"Return {format_return(found['mean'], found['std'])} over {len(returns)} episodes,"
             f" lowest {lowest}, highest {highest}.{reached}"
         )
-        self.returns.setPlainText("  ".join(format_return(value) for value in returns))
+        # To be copied.
+        listed = "  ".join(format_return(value) for value in returns)
+        self.returns.setPlainText(plain_minus(listed))
         self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):
             part.show()

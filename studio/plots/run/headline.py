@@ -1,15 +1,17 @@
 """The numbers above the plots: last and best evaluation, speed and time left."""
 
+import math
+
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
 
 _NONE = "–"
-_GAP, _MARGIN = 3, 6
+_GAP, _MARGIN = 2, 5
 _WIDE, _WIDE_MARGIN = 420, 10
 """From this width on, in pixels, the numbers stand where the titles of the plots begin."""
 """Pixels."""
@@ -20,7 +22,7 @@ _CAPTIONS = {
     "left": ("Time left", "Time left"),
 }
 """What each number is, and the same in short."""
-_LONGEST = {"last": "-10,000.0", "best": "-10,000.0", "speed": "10,000", "left": "10 h 00 min"}
+_LONGEST = {"last": "−10,000.0", "best": "−10,000.0", "speed": "10,000", "left": "10 h 00 min"}
 """The longest usual texts: room is kept for them, so that no number moves when it changes."""
 
 
@@ -79,7 +81,7 @@ class Headline(QWidget):
         return [
             max(
                 self._captions[name].sizeHint().width(),
-                value.fontMetrics().horizontalAdvance(_LONGEST[name]),
+                math.ceil(QFontMetricsF(value.font()).horizontalAdvance(_LONGEST[name])),
             )
             for name, value in self._values.items()
         ]

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from studio.formatting import format_count, format_return
 from studio.replay.caption import ending_label, show_ending
 from studio.replay.frame_view import FrameView
 from studio.widgets.controls import describe, make_row
@@ -24,7 +25,7 @@ class Tile(QWidget):
         self.total = ElidedLabel()
         self.total.setObjectName(f"compare_return_{number}")
         self.total.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        self.total.setFixedWidth(self.fontMetrics().horizontalAdvance("return -00000.0"))
+        self.total.setFixedWidth(self.fontMetrics().horizontalAdvance("return −00000.0"))
         self.total.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.ending = ending_label(f"compare_ending_{number}")
         self.view = FrameView("")
@@ -46,12 +47,12 @@ class Tile(QWidget):
     def show_agent(self, facts: AgentFacts, text: str) -> None:
         """Name the agent."""
         self.title.setText(text)
-        mean = "" if facts.mean_return is None else f", return {facts.mean_return:.1f}"
+        mean = "" if facts.mean_return is None else f", return {format_return(facts.mean_return)}"
         path = facts.agent.path
-        self.title.setToolTip(plain_tip(f"{path}\nstep {facts.env_steps:,}{mean}"))
+        self.title.setToolTip(plain_tip(f"{path}\nstep {format_count(facts.env_steps)}{mean}"))
         self.view.setAccessibleName(f"Replay of {text}")
 
     def show_step(self, step: RolloutStep) -> None:
         """Show where the agent is."""
-        self.total.setText(f"return {step.total:.1f}")
+        self.total.setText(f"return {format_return(step.total)}")
         show_ending(self.ending, step)
