@@ -1,15 +1,18 @@
 """The one place that turns numbers into text: counts, returns, durations, sizes, settings.
 
-Counts have groups of thousands, returns one decimal, other measured values four digits.
+Counts have groups of thousands, returns one decimal, other measured values four digits. Negative
+numbers have a minus sign, not a hyphen: whoever copies, types or parses them needs ``plain_minus``.
 """
 
 import math
 
+from td3core.config import value_text
 from td3core.config.spec import Spec
 from td3core.config.value_text import Value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
-from td3core.config.value_text import format_value as format_value
+from td3core.config.value_text import plain_minus as plain_minus
+from td3core.config.value_text import typographic as typographic
 from td3core.protocol.run_status import RunStatus
 from td3core.text import Text, tr
 
@@ -65,32 +68,36 @@ def format_size(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a measured value in four digits: -207.1, 0.003214, 1,234 or 1.2e-07."""
-    if not math.isfinite(value):
-        return "" if math.isnan(value) else f"{value}"
+    """Format a measured value in four digits: −207.1, 0.003214, 1,234 or 1.2e−07."""
+    if math.isnan(value):
+        return ""
     # From 999.95 on, four digits show no decimals.
-    if 999.95 <= abs(value) < 1e9:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return typographic(f"{value:,.0f}" if 999.95 <= abs(value) < 1e9 else f"{value:.4g}")
 
 
 def format_tick(value: float) -> str:
-    """Format a value where there is little room, in three digits: -0.25, 12.4, 1.2e+04."""
-    return f"{value:.3g}"
+    """Format a value where there is little room, in three digits: −0.25, 12.4, 1.2e+04."""
+    return typographic(f"{value:.3g}")
 
 
 def format_return(value: float | None, spread: float | None = None) -> str:
-    """Format a return, perhaps with its spread: -207.1, 1,234.5 ± 9.0; empty without one."""
+    """Format a return, perhaps with its spread: −207.1, 1,234.5 ± 9.0; empty without one."""
     if value is None:
         return ""
     # Minus zero is no return that anybody wants to read about.
     text = f"{value + 0.0:,.1f}".replace("-0.0", "0.0") if abs(value) < 0.05 else f"{value:,.1f}"
-    return text if spread is None else f"{text} ± {spread:,.1f}"
+    return typographic(text if spread is None else f"{text} ± {spread:,.1f}")
 
 
 def format_share(share: float) -> str:
     """Format a share from 0 to 1: 62%."""
     return f"{share:.0%}"
+
+
+def format_value(value: Value) -> str:
+    """Format the value of a setting: on, −0.005, 300,000, relu, 64, 64. A text stays as it is."""
+    text = value_text.format_value(value)
+    return text if isinstance(value, str) else typographic(text)
 
 
 def format_setting(spec: Spec, value: Value) -> str:

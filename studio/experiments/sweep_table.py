@@ -5,7 +5,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from studio.formatting import format_duration, format_number
+from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.text import Text, tr
@@ -28,7 +28,9 @@ def shown(value: Any) -> str:
     """Return a value of a setting as text."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return format_number(value) if isinstance(value, float) else str(value)
+    if isinstance(value, str | bool):
+        return str(value)
+    return format_number(value) if isinstance(value, float) else typographic(str(value))
 
 
 class TrialTable(QAbstractTableModel):

@@ -41,7 +41,7 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 _AXES = ("left", "bottom")
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
 """Smallest pixels of the axes, and of the name of one."""
-_LONGEST, _TICKS = "-1.3k", 6
+_LONGEST, _TICKS = "−1.3k", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
 """Pixels by which pyqtgraph lets the name of an axis reach beyond it."""

@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
+from studio.formatting import plain_minus
 from studio.run_browser.columns import (
     DAMAGED,
     HEADINGS,
@@ -303,7 +304,8 @@ class RunTreeModel(QAbstractItemModel):
         parent = self._parent_title(row)
         cells = [text_of(row, column, self._state(row), parent) for column in RunColumn]
         note, env = (row.summary.note, row.summary.env) if row.summary else (row.problem, "")
-        return " ".join([*cells, detail_of(row), env, row.path.name, note.replace("\n", " ")])
+        words = (*cells, detail_of(row), env, row.path.name, note.replace("\n", " "))
+        return plain_minus(" ".join(words))
 
     def _parent_title(self, row: RunRow) -> str:
         parent = self.rows.get(_parent_of(row) or row.path)

@@ -4,7 +4,7 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.formatting import format_count, format_duration, format_return
+from studio.formatting import format_count, format_duration, format_return, typographic
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
 from studio.session.markers import Marker
@@ -149,7 +149,7 @@ class RunModel(QObject):
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
         self._record.take(event)
-        parts = [format_return(event.mean, event.std), str(wording.success(event))]
+        parts = [format_return(event.mean, event.std), typographic(str(wording.success(event)))]
         parts.append(tr("best so far") if event.is_best else "")
         facts = ", ".join(filter(None, parts))
         self._log("info", Text("Evaluation: {facts}", facts=facts), event.env_steps)

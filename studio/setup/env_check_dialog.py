@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import typographic
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 from td3core.text import Text, tr
@@ -100,7 +101,7 @@ class EnvCheckDialog(QDialog):
         return (
             f"<tr><td {cell}><span style='color:{colour}'>{_MARKS[level]}</span></td>"
             f"<td {cell}><b>{escape(finding['check'])}</b></td>"
-            f"<td {cell}>{escape(finding['message'])}</td></tr>"
+            f"<td {cell}>{escape(typographic(finding['message']))}</td></tr>"
         )
 
 

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSettings, Slot
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
+from studio.formatting import plain_minus
 from studio.widgets.controls import describe
 from td3core.experiments.groups.seeds import parse_seeds
 from td3core.text import Text, tr
@@ -33,7 +34,7 @@ class SeedsField(QLineEdit):
         Raises:
             RequestError: the text names no seeds.
         """
-        text = self.text().strip()
+        text = plain_minus(self.text()).strip()
         return parse_seeds(text) if text else ()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from studio.formatting import format_number, format_return, format_share
+from studio.formatting import format_number, format_return, format_share, plain_minus
 from studio.share.histogram import ReturnHistogram
 from studio.share.task_dialog import TaskDialog
 from td3core.text import Text, tr
@@ -69,7 +69,8 @@ class EvaluateDialog(TaskDialog):
                 threshold=format_number(found["reward_threshold"]),
             )
         self.job.show_status(measured)
-        self.returns.setPlainText("  ".join(format_return(value) for value in returns))
+        # To be copied.
+        self.returns.setPlainText(plain_minus("  ".join(map(format_return, returns))))
         self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):
             part.show()

@@ -8,6 +8,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from studio.plots.axis import ShortAxis
 from studio.theme.theme import Theme, load_theme
 from studio.widgets.figure_export import (
     FigureHeading,
@@ -36,7 +37,8 @@ class ReturnHistogram(QWidget):
         super().__init__()
         self._title = title
         self._returns: Doubles = np.empty(0)
-        self.plot = pg.PlotWidget()
+        axes = {side: ShortAxis(side) for side in ("bottom", "left")}
+        self.plot = pg.PlotWidget(axisItems=axes)
         self.plot.setObjectName("evaluate_histogram")
         self.plot.setAccessibleName(tr("Histogram of the returns"))
         self.plot.setFixedHeight(_HEIGHT)

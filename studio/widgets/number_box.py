@@ -230,4 +230,4 @@ def set_text_margins(box: QAbstractSpinBox) -> None:
 
 def _plain(value: float) -> str:
     whole = value == int(value) and abs(value) < 1e15
-    return format_count(value) if whole else format_value(value)
+    return format_value(int(value) if whole else value)

@@ -31,10 +31,11 @@ class RunConfig:
         "",
         label=Text("Environment arguments"),
         help=Text(
-            "Arguments passed to the environment, as a JSON object. For instance"
-            ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
-            ' {"max_episode_steps": 500}. {"action_repeat": 2} takes each action twice. Empty for'
-            " none."
+            "Arguments passed to the environment, as a JSON object. For instance {one} or {other}."
+            " {twice} takes each action twice. Empty for none.",
+            one='{"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]}',
+            other='{"max_episode_steps": 500}',
+            twice='{"action_repeat": 2}',
         ),
     )
     env_check: bool = setting(

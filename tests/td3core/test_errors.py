@@ -72,7 +72,7 @@ def test_a_template_with_a_field_that_has_no_value_is_a_programming_error(
 @pytest.mark.parametrize("kind", [MessageError, RequestError, RunError])
 def test_an_error_carries_its_message_also_to_another_process(kind: type[MessageError]) -> None:
     one = kind("{name} is missing.", name="env")
-    for problem in (one, pickle.loads(pickle.dumps(one)), kind(str(one.message))):
+    for problem in (one, pickle.loads(pickle.dumps(one)), kind(one.message)):
         assert type(problem) is kind
         assert str(problem) == str(problem.message) == "env is missing."
         assert problem.message.values == {"name": "env"}

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import typographic
 from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.run_set import Shown
 from studio.plots.compare.session import CompareSession
@@ -157,8 +158,8 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _group_row(self, each: GroupResult, place: int, shown: Shown) -> QTreeWidgetItem:
-        figures = [estimate_text(found) for found in (each.final, each.best)]
-        values = [each.group.values(name) for name in shown.comparison.differing]
+        figures = [_figure(found) for found in (each.final, each.best)]
+        values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
@@ -187,7 +188,7 @@ class CompareTable(QWidget):
         counted = [
             Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
         ]
-        figures = [estimate_text(one) if one.value == one.value else "-" for one in counted]
+        figures = [_figure(one) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
         item.setToolTip(
@@ -236,7 +237,11 @@ class CompareTable(QWidget):
         except RequestError as problem:
             self._chance.setText(str(problem))
         else:
-            self._chance.setText(f"= {estimate_text(found, 2)}")
+            self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
+
+
+def _figure(found: Estimate | None) -> str:
+    return typographic(estimate_text(found))
 
 
 def _tick(item: QTreeWidgetItem, ticked: bool) -> None:

@@ -1,8 +1,10 @@
 """The numbers above the plots: last and best evaluation, speed and time left."""
 
+import math
+
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_duration, format_return
@@ -10,7 +12,7 @@ from studio.session.model import RunModel
 from td3core.text import Text, tr
 
 _NONE = "–"
-_GAP, _MARGIN = 3, 6
+_GAP, _MARGIN = 2, 5
 _WIDE, _WIDE_MARGIN = 420, 10
 """From this width on, in pixels, the numbers stand where the titles of the plots begin."""
 """Pixels."""
@@ -86,7 +88,7 @@ class Headline(QWidget):
         return [
             max(
                 self._captions[name].sizeHint().width(),
-                value.fontMetrics().horizontalAdvance(longest[name]),
+                math.ceil(QFontMetricsF(value.font()).horizontalAdvance(longest[name])),
             )
             for name, value in self._values.items()
         ]

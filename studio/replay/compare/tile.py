@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from studio.formatting import format_return
 from studio.replay.caption import agent_facts, ending_label, show_ending
 from studio.replay.frame_view import FrameView
 from studio.widgets.controls import describe, make_row
@@ -25,7 +26,7 @@ class Tile(QWidget):
         self.total = ElidedLabel()
         self.total.setObjectName(f"compare_return_{number}")
         self.total.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        longest = tr("return {mean}", mean="-00000.0")
+        longest = tr("return {mean}", mean="−00000.0")
         self.total.setFixedWidth(self.fontMetrics().horizontalAdvance(longest))
         self.total.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.ending = ending_label(f"compare_ending_{number}")
@@ -54,5 +55,5 @@ class Tile(QWidget):
 
     def show_step(self, step: RolloutStep) -> None:
         """Show where the agent is."""
-        self.total.setText(tr("return {mean}", mean=f"{step.total:.1f}"))
+        self.total.setText(tr("return {mean}", mean=format_return(step.total)))
         show_ending(self.ending, step)

@@ -11,6 +11,7 @@ import torch
 from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import format_number
 from studio.instruments.chart import decimated
 from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instruments_panel import InstrumentPanel
@@ -211,7 +212,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     player.frame_ready.emit(back)
     row = back.step.number - 1
     assert reward.chart.content.cursor == back.step.number
-    assert reward.chart.content.readings[1] == f"{expected['reward'][row]:.4g}"
+    assert reward.chart.content.readings[1] == format_number(expected["reward"][row])
     np.testing.assert_allclose(actions.bars.values, expected["action"][row], **close)
     sweep.dimension.setValue(2)
     at = pytest.approx(expected["action"][row][1], abs=1e-4)

@@ -10,8 +10,8 @@ def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, w
     headline = window.plots.findChild(QLabel, "headline_last").parentWidget().parentWidget()
     qtbot.waitUntil(lambda: headline.width() < 400)
     longest = {
-        "last": "-10,000.0",
-        "best": "-10,000.0",
+        "last": "−10,000.0",
+        "best": "−10,000.0",
         "speed": "10,000",
         "left": "10 h 00 min",
     }

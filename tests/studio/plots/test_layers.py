@@ -181,7 +181,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     assert card._legend.names == ["Q₁", "target"]
     assert drawn_points(items["q2"]) == 0
     card.hovered.emit(QPointF(250.0, 0.0))
-    assert "Q₁ -5" in card.readout
+    assert "Q₁ −5" in card.readout
     assert "Q₂" not in card.readout
     card.export(tmp_path / "q.csv")
     assert "Q₂" not in (tmp_path / "q.csv").read_text()

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import plain_minus
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.related import Related, related_runs
 from studio.replay.compare.tile import Tile
@@ -108,7 +109,8 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     assert expected[2] != rolled_out(bundled, 3, sigma=0.1)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
-    shown = [float(tile.total.text().removeprefix("return ")) for tile in view.tiles]
+    returns = [tile.total.text().removeprefix("return ") for tile in view.tiles]
+    shown = [float(plain_minus(text).replace(",", "")) for text in returns]
     assert shown == pytest.approx(expected, abs=0.051)
     assert all(tile.ending.text() == "time limit" for tile in view.tiles)
     with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):

@@ -185,7 +185,7 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     panel.note_saved(run.step_checkpoint(40_000), 40_000, 12.0)
     panel.note_saved(run.best, 50_000, 13.0)
     rows = texts(panel.model)
-    assert rows[1:4] == ["10k  -20.5", "30k", "40k  12.0"]
+    assert rows[1:4] == ["10k  −20.5", "30k", "40k  12.0"]
     assert [row.split()[0] for row in rows[4:6]] == ["best", "last"]
     # One that the run did not keep leaves the list with the next that is saved.
     run.step_checkpoint(10_000).unlink()
@@ -206,7 +206,7 @@ def test_an_evaluation_is_shown_with_the_checkpoint_of_its_step_whichever_comes_
     panel.note_evaluated(40_000, 12.0)
     run.step_checkpoint(40_000).touch()
     panel.note_saved(run.step_checkpoint(40_000), 40_000, None)
-    assert texts(panel.model)[1:3] == ["30k  -7.5", "40k  12.0"]
+    assert texts(panel.model)[1:3] == ["30k  −7.5", "40k  12.0"]
 
 
 def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
@@ -224,9 +224,9 @@ def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
     qtbot.waitUntil(lambda: "last  250k" in texts(panel.model))
     assert [file.mean_return for file in panel.model.current_files() or ()] == [None]
     panel.note_evaluated(250_000, -7.5)
-    assert "last  250k  -7.5" in texts(panel.model)
+    assert "last  250k  −7.5" in texts(panel.model)
     tip = panel.model.find(run.last.absolute()).data(Qt.ItemDataRole.ToolTipRole)
-    assert "<br>return -7.5</qt>" in tip
+    assert "<br>return −7.5</qt>" in tip
     assert [file.mean_return for file in panel.model.current_files() or ()] == [-7.5]
     panel.set_current_run(older.path)
     qtbot.waitUntil(lambda: "last  250k  118.2" in texts(panel.model))

@@ -101,7 +101,7 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
     qtbot.waitUntil(lambda: plays(2000), timeout=WAIT_MS)
     spoken = QAccessible.queryAccessibleInterface(timeline)
     assert spoken.text(QAccessible.Text.Name) == "Checkpoints of the run"
-    text = "3 agents; Step 2,000, return -150.0, best, branched from here"
+    text = "3 agents; Step 2,000, return −150.0, best, branched from here"
     assert spoken.text(QAccessible.Text.Description) == text
 
 

@@ -15,6 +15,7 @@ from PySide6.QtGui import QAction, QDesktopServices, QImage
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import plain_minus
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED
 from studio.share.evaluate_dialog import EvaluateDialog
@@ -180,7 +181,7 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     assert app.main(["eval", str(agent), "--episodes", "3", "--seed", "9", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     returns = told["returns"]
-    assert status(dialog) == (
+    assert plain_minus(status(dialog)) == (
         f"Return {told['mean']:,.1f} ± {told['std']:,.1f} over 3 episodes,"
         f" lowest {min(returns):,.1f}, highest {max(returns):,.1f}."
     )

@@ -108,7 +108,7 @@ def test_a_damaged_file_is_said_and_compiled_again(
     cache.path.write_bytes(damage(cache.path.read_bytes()))
     ok, text = kernel_cache.examine()
     assert ok is False
-    assert "is damaged" in text
+    assert "is damaged" in str(text)
     cache.provide()
     assert cache.compiled == ["cache", "cache"]
     assert ["is damaged" in each for each in cache.said] == [False, True, False]
@@ -259,7 +259,7 @@ def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
     waiting = threading.Event()
 
     def say(message: Text) -> None:
-        cache.said.append(message)
+        cache.said.append(str(message))
         waiting.set()
 
     other = cache_file.lock()

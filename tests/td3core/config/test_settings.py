@@ -90,10 +90,11 @@ def allowed_values(name: str) -> st.SearchStrategy[Any]:
 def test_every_setting_says_what_it_is_called_and_what_it_does(name: str) -> None:
     cls = RunConfig if name in dict(specs(RunConfig)) else Tunables
     known = spec(cls, name)
-    assert known.label
-    assert known.label[0].isupper()
-    assert known.help.endswith(".")
-    assert len(known.help) > 20
+    label, about = str(known.label), str(known.help)
+    assert label
+    assert label[0].isupper()
+    assert about.endswith(".")
+    assert len(about) > 20
 
 
 def test_no_setting_is_both_fixed_and_live() -> None:

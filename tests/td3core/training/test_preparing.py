@@ -46,7 +46,7 @@ def test_a_run_says_what_it_waits_for_before_it_starts(runs_dir: Path) -> None:
     outcome, told = run(runs_dir)
     assert isinstance(outcome, Ended)
     assert [type(event) for event in told.events[:2]] == [Preparing, Started]
-    assert str(told.all(Preparing)[0].message) == WAIT
+    assert told.all(Preparing)[0].message == WAIT
 
 
 @pytest.mark.usefixtures("compiling")

@@ -218,7 +218,7 @@ def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> 
     pick(qtbot, alone, alone.find, "compare_metric_combo", "Episodes")
     assert alone.comparison.session.view.smoothing == 20
     assert sorted(y[-1] for _, y in lines(alone)) == pytest.approx([-99, -96])
-    assert row(alone.find, 0).text(2).startswith(("-99.0", "-96.0"))
+    assert row(alone.find, 0).text(2).startswith(("−99.0", "−96.0"))
 
 
 def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, runs_dir) -> None:
