@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gymnasium as gym
+import psutil
 import pytest
 
 from td3core.config import EnvChoice
@@ -125,6 +126,26 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
     outcome = resume(run, Control(), lambda _: None, steps=200, consent=typed(ENV).consent)
     assert isinstance(outcome, Ended)
     assert outcome.env_steps == 200
+
+
+@pytest.mark.parametrize("how", WAYS)
+# The command makes it three times before its runs do: in a process of its own, and to ask for its
+# sizes.
+@pytest.mark.parametrize("after", [0, 3], ids=["in the command", "in its runs"])
+def test_one_ctrl_c_ends_a_group_whose_environment_is_never_made(
+    stranger: Stranger, runs_dir: Path, after: int, how: str
+) -> None:
+    stranger.write_deaf(NAME, "__init__", after=after, how=how, everywhere=True)
+    options = ["--seeds", "2", "--jobs", "2", "--steps", "1000", "--runs-dir", str(runs_dir)]
+    with hanging(stranger, "train", ENV.env_id, *options, *small(env_check="false")) as command:
+        children = psutil.Process(command.process.pid).children(recursive=True)
+        assert children
+        assert any("Group" in line for line in command.lines) == bool(after)
+        pressed = time.monotonic()
+        command.press()
+        assert command.end() == (0 if after else 130)
+        assert time.monotonic() - pressed < SOON_S
+        assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
 
 
 @pytest.mark.parametrize("how", WAYS)
