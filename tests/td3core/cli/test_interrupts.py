@@ -1,6 +1,7 @@
 """Ctrl-C ends a command whose environment hangs in the middle, whatever it hangs in."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -53,7 +54,8 @@ class Command:
         # A shell tells what it starts in the background to ignore Ctrl-C, which is inherited.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         program = [sys.executable, "-m", "td3core", *words]
-        self.process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True)
         signal.signal(signal.SIGINT, before)
         self.lines: list[str] = []
         self._said = threading.Condition()
@@ -81,6 +83,10 @@ class Command:
         finally:
             self.process.kill()
             self._reader.join()
+            assert self.process.stdout is not None
+            if not self.process.stdout.closed:
+                with self.process.stdout as stream:
+                    self.printed = stream.read()
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -113,7 +119,7 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
     stranger.write_deaf(NAME, "step", after=150, how=how)
     options = small(env_check="false", checkpoint_interval=100, eval_interval=0)
     words = ["train", ENV.env_id, "--steps", "1000", "--runs-dir", str(runs_dir), *options]
-    with hanging(stranger, *words) as command:
+    with hanging(stranger, *words, "--json") as command:
         command.press()
         if how != KEEPS_INTERPRETER:
             command.wait_for("No answer: the environment may hang. Ctrl-C again ends the run")
@@ -121,6 +127,8 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
             command.wait_until_noticed()
         command.press()
         assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+    if how != KEEPS_INTERPRETER:
+        assert json.loads(command.printed) == {"error": "Interrupted."}
     (run,) = runs_dir.iterdir()
     stranger.write(NAME)
     outcome = resume(run, Control(), lambda _: None, steps=200, consent=typed(ENV).consent)
@@ -161,6 +169,7 @@ def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
         name, []
     )
     words += ["--episodes-per", "20"] if name == "film" else []
+    words.append("--json")
     stranger.write_deaf(NAME, "step", after=120, how=how)
     with hanging(stranger, name, *words) as command:
         command.press()
@@ -168,3 +177,5 @@ def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
             command.wait_until_noticed()
             command.press()
         assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+        if how != KEEPS_INTERPRETER:
+            assert json.loads(command.printed) == {"error": "Interrupted."}
