@@ -61,11 +61,16 @@ def print_result(text: str) -> None:
 
 def print_json(answer: CommandResult) -> None:
     """Print the last line of ``--json`` to standard output."""
+    print_result(json_line(answer))
+
+
+def json_line(answer: CommandResult) -> str:
+    """Return the last line of ``--json``."""
     result = {} if answer.result is None else answer.result
     if answer.error is not None:
         result = result | {"error": answer.error}
     # A value of an unforeseen type must not leave a reader without its line.
-    print_result(json.dumps(_as_json(result), allow_nan=False, default=str))
+    return json.dumps(_as_json(result), allow_nan=False, default=str)
 
 
 def _as_json(value: Any) -> Any:

@@ -70,10 +70,17 @@ def hang():
 
 calls, found = 0, Slide.{place}
 
-def deaf(*args, **kwargs):
+def count():
     global calls
     calls += 1
-    if calls > {after}:
+    if not {everywhere}:
+        return calls
+    with open({marks!r} + ".calls", "ab") as file:
+        file.write(b".")
+        return file.tell()
+
+def deaf(*args, **kwargs):
+    if count() > {after}:
         hang()
     return found(*args, **kwargs)
 
@@ -108,13 +115,21 @@ class Stranger:
         path.write_text(mark + ENVIRONMENT)
         return path
 
-    def write_deaf(self, name: str, place: str, after: int = 0, how: str = "in Python") -> None:
+    def write_deaf(
+        self,
+        name: str,
+        place: str,
+        after: int = 0,
+        how: str = "in Python",
+        *,
+        everywhere: bool = False,
+    ) -> None:
         """Write a module whose environment hangs in the method ``place``, deaf to Ctrl-C.
 
-        In each process the first ``after`` calls return.
+        The first ``after`` calls return: in each process, or of all processes ``everywhere``.
         """
         path, marks = self.write(name), str(self.marks)
-        deaf = _DEAF.format(place=place, after=after, how=how, marks=marks)
+        deaf = _DEAF.format(place=place, after=after, how=how, marks=marks, everywhere=everywhere)
         path.write_text(path.read_text() + deaf)
         self._monkeypatch.setattr(make, "usable_environments", set())
 

@@ -11,7 +11,7 @@ from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
-from td3core.cli.paths import find_run, runs_folder
+from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
 from td3core.text import Text
@@ -77,17 +77,23 @@ def film(
 
 
 def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":
+    from td3core.checkpoint import SUFFIX
     from td3core.exporters.film.growth import scenes_of_files, scenes_of_run
 
-    named = runs_folder(runs_dir) / sources[0]
-    if len(sources) == 1 and not (sources[0].is_file() and not named.is_dir()):
+    folders = [each for each in sources if _is_folder(each, runs_folder(runs_dir))]
+    is_file = sources[0].is_file() or sources[0].suffix == SUFFIX
+    if len(sources) == 1 and (folders or not is_file):
         return scenes_of_run(find_run(sources[0], runs_dir))
-    for source in sources:
-        if source.is_dir():
-            raise RequestError(
-                "{path} is a folder; give one run, or several checkpoints.", path=str(source)
-            )
-    return scenes_of_files([source.absolute() for source in sources])
+    if folders:
+        raise RequestError(
+            "{path} is a folder; give one run, or several checkpoints.", path=str(folders[0])
+        )
+    return scenes_of_files([find_checkpoint(source, runs_dir) for source in sources])
+
+
+def _is_folder(source: Path, runs: Path) -> bool:
+    """Return whether this is a folder, or the name of a run."""
+    return source.is_dir() or (runs / source).is_dir()
 
 
 def _require_one_kind(

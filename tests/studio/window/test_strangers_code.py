@@ -186,6 +186,45 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", ["stop", "close"])
+# The group's process makes it twice before its runs do.
+@pytest.mark.parametrize("after", [0, 2], ids=["in the group", "in its runs"])
+def test_a_group_whose_environment_is_never_made_ends_with_stop_and_with_the_window(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+    after: int,
+) -> None:
+    stranger.write_deaf(NAME, "__init__", after=after, everywhere=True)
+    stranger.allow(NAME)
+    monkeypatch.setenv("PYTHONPATH", str(stranger.folder), prepend=os.pathsep)
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "stop")
+    before = set(psutil.Process().children(recursive=True))
+    find("env_combo").setCurrentText(ENV)
+    find("seeds_edit").setText("2")
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: stranger.hangs, timeout=WAIT_MS)
+    begun = window.many.session.current is not None
+    assert begun == bool(after)
+    children = set(psutil.Process().children(recursive=True)) - before
+    assert children
+    started = time.monotonic()
+    if how == "close":
+        window.close()
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=WAIT_MS)
+    else:
+        click(qtbot, find("stop_button"))
+        qtbot.waitUntil(lambda: not window.many.busy, timeout=WAIT_MS)
+    assert time.monotonic() - started < SOON_S
+    assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
+    assert NAME not in sys.modules
+
+
+@pytest.mark.slow
 def test_a_run_is_verified_in_another_process_after_a_yes(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

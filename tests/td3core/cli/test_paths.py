@@ -78,6 +78,33 @@ def test_a_name_that_is_no_agent_is_refused_with_the_folder_that_was_searched(
     assert said == f"td3-studio: 'nothere' is neither a run in {runs_dir} nor a checkpoint."
 
 
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        (("gone.safetensors",), "There is no checkpoint at {cwd}/gone.safetensors."),
+        (("AGENT", "gone.safetensors"), "There is no checkpoint at {cwd}/gone.safetensors."),
+        (("AGENT", "gone"), "'gone' is neither a run in {runs} nor a checkpoint."),
+        (("AGENT", "RUN"), "{run} is a folder; give one run, or several checkpoints."),
+        (("RUN", "RUN"), "{run} is a folder; give one run, or several checkpoints."),
+    ],
+)
+def test_a_film_names_the_one_of_its_sources_that_it_refuses(
+    run: Path,
+    runs_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sources: tuple[str, ...],
+    sentence: str,
+) -> None:
+    # Not in the folder of runs: the run is meant by its name.
+    monkeypatch.chdir(tmp_path)
+    given = {"AGENT": str(run / "checkpoints" / "best.safetensors"), "RUN": run.name}
+    words = [given.get(source, source) for source in sources]
+    said = refused(capsys, "film", *words, "--out", "a.gif", "--runs-dir", str(runs_dir))
+    assert said == "td3-studio: " + sentence.format(cwd=tmp_path, runs=runs_dir, run=run.name)
+
+
 def test_a_name_may_be_new_in_an_ordinary_folder(tmp_path: Path) -> None:
     require_writable_name(tmp_path / "agent.safetensors", overwrite=False)
 

@@ -188,6 +188,24 @@ def test_every_command_refuses_to_repeat_the_changes_of_a_journal_that_is_a_link
     assert [*run.parent.iterdir()] == [run]
 
 
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+def test_no_branch_is_made_with_a_replay_buffer_that_is_a_link(
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    link: Callable[[Path, Path], None],
+) -> None:
+    (run / "replay.f32").rename(tmp_path / "outside")
+    link(run / "replay.f32", tmp_path / "outside")
+    words = ["branch", str(run), "--steps", "90", "--runs-dir", str(run.parent)]
+    assert app.main(words) == 2
+    kind = "hard" if link is Path.hardlink_to else "symbolic"
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"The replay buffer of {run.name} cannot be copied" in said
+    assert f"replay.f32 is a {kind} link" in said
+    assert [*run.parent.iterdir()] == [run]
+
+
 def test_the_lock_of_a_run_is_not_taken_on_a_hard_link(run: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("mine")
     (run / "lock").unlink(missing_ok=True)
