@@ -109,7 +109,7 @@ class VerifyDialog(QDialog):
 
     @Slot(object)
     def _on_answered(self, found: dict[str, Any]) -> None:
-        self._conclude(_in_words(self._name, found))
+        self._conclude(in_words(self._name, found))
 
     @Slot(str)
     def _on_refused(self, why: str) -> None:
@@ -133,7 +133,7 @@ class VerifyDialog(QDialog):
         self.buttons.button(wanted).setAutoDefault(not waiting)
 
 
-def _in_words(name: str, found: dict[str, Any]) -> str:
+def in_words(name: str, found: dict[str, Any]) -> str:
     """Return the verdict that ``verify --json`` printed, in words."""
     steps = {
         "first": format_count(found["from_step"]),

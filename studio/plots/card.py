@@ -111,7 +111,7 @@ class PlotCard(QWidget):
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
-        self._legend = Legend(self._title, str(plot.help), theme)
+        self.legend = Legend(self._title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
         self._lay_out()
@@ -122,7 +122,7 @@ class PlotCard(QWidget):
         self._header.reset_requested.connect(self.reset_requested)
         self._header.chosen.connect(self.chosen)
         self._header.maximise_toggled.connect(self.maximise_toggled)
-        self._legend.switched.connect(self._switch_curve)
+        self.legend.switched.connect(self._switch_curve)
         self._header.export_requested.connect(self._ask_export)
         # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
         self._set_log(plot.log_button)
@@ -156,21 +156,21 @@ class PlotCard(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self._header)
         # On a line of its own: next to the title there is no room for the names of three curves.
-        self._legend.setContentsMargins(10, 0, 0, 2)
-        layout.addWidget(self._legend)
+        self.legend.setContentsMargins(10, 0, 0, 2)
+        layout.addWidget(self.legend)
         layout.addWidget(self.plot, 1)
 
     def replace_title(self, control: QWidget) -> None:
         """Show a control in place of the title."""
         self._header.replace_title(control)
-        stops: list[QWidget] = [*self._header.stops, self._legend, self.plot]
+        stops: list[QWidget] = [*self._header.stops, self.legend, self.plot]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""
-        self._legend_lines = count
-        self._legend.set_most_lines(count)
+        self.legend_lines = count
+        self.legend.set_most_lines(count)
 
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""
@@ -181,7 +181,7 @@ class PlotCard(QWidget):
     def show_maximised(self, maximised: bool) -> None:
         """Show that this plot fills all the room, or no longer does."""
         self._header.show_maximised(maximised)
-        self._legend.set_most_lines(_MOST_LINES if maximised else self._legend_lines)
+        self.legend.set_most_lines(_MOST_LINES if maximised else self.legend_lines)
 
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)
@@ -212,7 +212,7 @@ class PlotCard(QWidget):
         self._name_axes(shown=not self._small)
         self.plot.setBackground(theme.panel)
         axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
-        for part in (*axes, *self.layers, self._header, self._legend, self._readout, self._hint):
+        for part in (*axes, *self.layers, self._header, self.legend, self._readout, self._hint):
             part.set_theme(theme)
         self._keys.set_theme(theme)
 
@@ -227,7 +227,7 @@ class PlotCard(QWidget):
         if follow:
             self._fit_heights()
         self._show_axes(bool(self._heights))
-        self._legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
+        self.legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
         """Show the axes or the hint: numbers on the axes of an empty plot would mean nothing."""

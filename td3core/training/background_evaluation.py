@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
@@ -12,9 +13,25 @@ from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
-from td3core.system.child_process import ChildProcess, leave_signals_to_parent
+from td3core.system.child_process import (
+    ChildProcess,
+    LinePipe,
+    UpdatedError,
+    leave_signals_to_parent,
+)
+from td3core.system.json_lines import Codec
 
 _NICENESS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An agent could not be evaluated."""
+
+    reason: str
+
+
+_CODEC = Codec(Policy, EvaluationResult, _Failed)
 
 
 class EvaluationProcessError(Exception):
@@ -26,7 +43,7 @@ class EvaluationProcess(ChildProcess):
 
     def __init__(self, config: RunConfig) -> None:
         work = (config.choice, config.eval_episodes, config.seed)
-        super().__init__("evaluations", _evaluate_all, *work)
+        super().__init__("evaluations", _CODEC, _evaluate_all, *work)
 
     def send(self, policy: Policy) -> None:
         """Queue a policy."""
@@ -36,27 +53,32 @@ class EvaluationProcess(ChildProcess):
         """Return the result of the oldest policy sent, of a process that is ready.
 
         Raises:
-            EvaluationProcessError: it failed.
+            EvaluationProcessError: it failed, or the process is of another version.
             EOFError: the process has ended.
         """
-        result = super().receive()
-        if not isinstance(result, EvaluationResult):
-            raise EvaluationProcessError(str(result))
+        try:
+            result = super().receive()
+        except UpdatedError as problem:
+            raise EvaluationProcessError(str(problem).rstrip(".")) from None
+        if isinstance(result, _Failed):
+            raise EvaluationProcessError(result.reason)
+        assert isinstance(result, EvaluationResult)
         return result
 
 
-def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
+def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
     """Evaluate each policy that arrives, until the pipe closes."""
     leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     # The run has made it.
     note_usable(env)
+    pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         while True:
-            policy = pipe.recv()
+            policy = pipe.receive()
             try:
                 pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
             except BaseException as problem:
                 # Ctrl-C does not reach this process: whatever it is, the environment raised it.
-                pipe.send(f"{type(problem).__name__}: {reason_of(problem)}")
+                pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

@@ -5,6 +5,7 @@ import signal
 from multiprocessing.connection import Connection
 
 from studio.replay.renderer.heartbeat import Heartbeat, LifeSigns
+from td3core.system.child_process import LinePipe
 from td3core.text import choose_language
 
 
@@ -22,7 +23,7 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     try:
         with heartbeat.waiting(loading=True):
             # Imported late: it takes long enough to be watched.
-            from studio.replay.renderer import process
-        process.main(connection, prefix, heartbeat)
+            from studio.replay.renderer import process, protocol
+        process.main(LinePipe(connection, protocol.CODEC), prefix, heartbeat)
     finally:
         heartbeat.stop()

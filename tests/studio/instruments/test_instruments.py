@@ -78,8 +78,12 @@ def bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, player: Player, tmp_path: Path) -> Iterator[InstrumentPanel]:
-    settings = QSettings(str(tmp_path / "panel.ini"), QSettings.Format.IniFormat)
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "panel.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, player: Player, settings: QSettings) -> Iterator[InstrumentPanel]:
     made = InstrumentPanel(settings, load_theme("dark"))
     qtbot.addWidget(made)
     made.resize(1000, 220)
@@ -230,7 +234,12 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
 
 
 def test_without_critic_or_picture_the_other_numbers_are_shown(
-    qtbot: QtBot, player: Player, panel: InstrumentPanel, bounded: None, tmp_path: Path
+    qtbot: QtBot,
+    player: Player,
+    panel: InstrumentPanel,
+    settings: QSettings,
+    bounded: None,
+    tmp_path: Path,
 ) -> None:
     agent = write(tmp_path / "actor.safetensors", "Unseen", actor_only=True)
     panel.switches["sweep"].setChecked(True)
@@ -249,7 +258,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS) as shown:
         player.step()
     assert shown.args[0].data is None
-    again = InstrumentPanel(panel._settings, load_theme("light"))
+    again = InstrumentPanel(settings, load_theme("light"))
     qtbot.addWidget(again)
     assert not any(switch.isChecked() for switch in again.switches.values())
 

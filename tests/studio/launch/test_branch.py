@@ -74,7 +74,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     def answer(dialog: BranchDialog) -> int:
         part(dialog, QSpinBox, "branch_steps").setValue(2000)
         part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
-        dialog._check()
+        part(dialog, QPushButton, "branch_train_button").click()
         return dialog.result()
 
     monkeypatch.setattr(BranchDialog, "exec", answer)
@@ -177,7 +177,7 @@ def answer_with(monkeypatch, when: When | None) -> None:
         assert (choice is None) is (when is None)
         if when is not None:
             choice.setCurrentIndex(choice.findData(when.value))
-        dialog._check()
+        part(dialog, QPushButton, "branch_train_button").click()
         return dialog.result()
 
     monkeypatch.setattr(BranchDialog, "exec", answer)

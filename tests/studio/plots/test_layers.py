@@ -96,7 +96,7 @@ def test_a_card_draws_a_layer_of_any_kind_and_fits_its_axes_to_it(card, overlay)
 
 def test_a_layer_brings_its_legend_and_its_colours(card, overlay) -> None:
     card.draw(follow=True)
-    legend = card._legend
+    legend = card.legend
     assert legend.names == ["overlay <1>"]
     assert "▮" in legend.text()
     assert "&lt;1&gt;" in legend.text()
@@ -178,7 +178,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
-    assert card._legend.names == ["Q₁", "target"]
+    assert card.legend.names == ["Q₁", "target"]
     assert drawn_points(items["q2"]) == 0
     card.hovered.emit(QPointF(250.0, 0.0))
     assert "Q₁ −5" in card.readout
@@ -186,7 +186,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     card.export(tmp_path / "q.csv")
     assert "Q₂" not in (tmp_path / "q.csv").read_text()
     # Without any of its metrics a plot is an empty one.
-    assert plots.card("plot_critic_loss")._legend.names == []
+    assert plots.card("plot_critic_loss").legend.names == []
     assert plots.card("plot_critic_loss").plot.getAxis("left").opacity() == 0.0
     assert card.plot.getAxis("left").opacity() == 1.0
 

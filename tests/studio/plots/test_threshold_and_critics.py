@@ -49,7 +49,7 @@ def redraw(qtbot, window) -> None:
 
 
 def legend(card) -> str:
-    return QTextDocumentFragment.fromHtml(card._legend.text()).toPlainText()
+    return QTextDocumentFragment.fromHtml(card.legend.text()).toPlainText()
 
 
 def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, window):

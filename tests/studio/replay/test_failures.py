@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, PlayerState
+from td3core import __version__
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, watched
 
 
@@ -126,6 +127,17 @@ def test_the_renderer_has_the_chosen_opengl_before_it_imports_mujoco(
     with qtbot.waitSignal(pane.player.refused, timeout=WAIT_MS) as said:
         pane.player.load(cheetah)
     assert "it saw glfw." in str(said.args[0]) or "install libgl1" in str(said.args[0])
+
+
+def test_a_renderer_of_another_version_ends_with_a_sentence(
+    qtbot: QtBot, player: Player, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("td3core.system.child_process.__version__", "0.0.9")
+        with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
+            player.load(agent)
+    assert f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it." in said.args[0]
+    assert player.state is PlayerState.CRASHED
 
 
 def test_a_refusal_that_was_overtaken_does_not_stop_the_play(

@@ -160,8 +160,8 @@ def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> N
     assert run.path.exists()
 
 
-def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> None:
-    run = make_run(window.runs._runs_dir)
+def test_keys_open_and_delete_in_the_list(qtbot, window, find, runs_dir, monkeypatch) -> None:
+    run = make_run(runs_dir)
     click(qtbot, find("runs_button"))
     qtbot.waitUntil(lambda: run.path in window.runs.model.rows)
     choose(window.runs, run)

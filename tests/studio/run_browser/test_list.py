@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QLabel
 from pytestqt.modeltest import ModelTester
 
 from studio.formatting import format_return
@@ -22,8 +23,8 @@ from tests.studio.run_browser.runs_list import choose, listed, read_again
 
 def test_an_empty_folder_is_met_with_a_friendly_sentence(qtbot, browser, runs_dir) -> None:
     read_again(qtbot, browser)
-    assert browser._place.hint.isVisible()
-    assert "Press Train" in browser._place.hint.text()
+    assert browser.findChild(QLabel, "runs_hint").isVisible()
+    assert "Press Train" in browser.findChild(QLabel, "runs_hint").text()
     make_run(runs_dir)
     read_again(qtbot, browser)
     assert browser.view.isVisible()
@@ -130,7 +131,7 @@ def test_a_search_keeps_the_runs_with_every_word(qtbot, browser, runs_dir, words
     read_again(qtbot, browser)
     qtbot.keyClicks(browser.search, words)
     assert len(listed(browser)) == count
-    assert browser._place.hint.isVisible() == (count == 0)
+    assert browser.findChild(QLabel, "runs_hint").isVisible() == (count == 0)
 
 
 @pytest.mark.parametrize("sign", ["-", "−"])

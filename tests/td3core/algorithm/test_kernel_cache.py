@@ -30,7 +30,7 @@ class Cache:
     """A cache of its own, with a compiler that takes no time."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
+        self.monkeypatch = monkeypatch
         self._made = folder / "made"
         cache_file.write(self._made, GOOD)
         self.said: list[str] = []
@@ -49,7 +49,7 @@ class Cache:
 
     def provide(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Load the update as a new process would."""
-        self._monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
+        self.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
         kernel_cache.provide(lambda text: self.said.append(str(text)), stopped)
 
     def plant(self, mark: Path) -> Path:
@@ -265,7 +265,7 @@ def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
     other = cache_file.lock()
     other.acquire()
     thread = threading.Thread(target=kernel_cache.provide, args=(say,))
-    cache._monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
+    cache.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
     thread.start()
     assert waiting.wait(5)
     cache_file.write(cache.path, GOOD)

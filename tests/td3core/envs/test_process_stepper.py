@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from td3core import checkpoint
+from td3core import __version__, checkpoint
 from td3core.cli import app
 from td3core.protocol.events import Ended, Failed, Progress
 from td3core.runs.tables import read_table
@@ -227,6 +227,16 @@ def test_an_environment_only_this_program_knows_is_refused_before_the_start(
     assert "env_processes cannot be 1" in str(outcome.message)
     assert "package.module:Class" in str(outcome.message)
     assert not runs_dir.exists()
+
+
+def test_processes_of_another_version_refuse_the_run_with_a_sentence(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.system.child_process.__version__", "0.0.9")
+    outcome, _ = fail(runs_dir, "own_fleet:Torchless", num_envs=2, env_processes=2)
+    assert outcome.request
+    assert outcome.message == f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it."
+    assert not multiprocessing.active_children()
 
 
 def test_the_processes_need_no_torch(runs_dir: Path) -> None:

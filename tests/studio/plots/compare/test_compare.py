@@ -366,7 +366,7 @@ def test_numbers_and_names_have_room_in_a_window_of_1280_by_800(
     qtbot.waitUntil(lambda: all(0 <= rect.center().y() < room.height() for rect in rows))
     qtbot.waitUntil(lambda: chance.height() >= chance.heightForWidth(chance.width()))
     assert chance.width() > 400
-    legend = window.comparison.plots.card("compare_return")._legend
+    legend = window.comparison.plots.card("compare_return").legend
     assert len(legend.names) == 3
     window.comparison.plots.maximise("compare_return")
     qtbot.waitUntil(lambda: len(legend.names) == 5)
