@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.widgets.forms import resize_within_screen
+
 _SIZE = (560, 620)
 _ELSEWHERE = (
     (
@@ -70,7 +72,7 @@ class ShortcutsDialog(QDialog):
         self.setObjectName("shortcuts_dialog")
         self.setWindowTitle("Keyboard shortcuts")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(*_SIZE)
+        resize_within_screen(self, *_SIZE)
         self.table = QTreeWidget()
         self.table.setObjectName("shortcuts_table")
         self.table.setAccessibleName("Keyboard shortcuts")

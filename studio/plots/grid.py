@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from studio.plots.card import PlotCard
 from studio.plots.view_range import steps_shown
 from studio.plots.x_axis import BY_STEPS, StepToX
+from studio.theme.sizes import scale
 from studio.theme.theme import Theme
 
 _COLUMNS = 2
@@ -32,7 +33,8 @@ class CurveGrid(QWidget):
         self, cards: Mapping[str, PlotCard], theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._look = theme, scale()
+        """Colours, and size of the font."""
         self._following = True
         self._end: float | None = None
         """Where the x axis ends; None fits it closely to the curves at the next redraw."""
@@ -143,9 +145,10 @@ class CurveGrid(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
-        if theme == self._theme:
+        look = theme, scale()
+        if look == self._look:
             return
-        self._theme = theme
+        self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
         self.redraw_later()

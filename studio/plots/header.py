@@ -1,6 +1,6 @@
 """The heading of a plot: its title and its buttons."""
 
-from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
@@ -116,7 +116,7 @@ class PlotHeader(QWidget):
     def _button(self, icon: str, tip: str) -> QToolButton:
         button = QToolButton()
         button.setProperty("role", "small")
-        button.setIconSize(QSize(14, 14))
+        button.setProperty("icon_px", 14)
         button.setToolTip(tip)
         button.setAccessibleName(f"{self._plot.title}: {tip.lower()}")
         self._icons[button] = icon

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_setting
 from studio.run_browser.rows import RunRow
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
@@ -74,7 +75,7 @@ class NoteDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("runs_note_dialog")
         self.setWindowTitle("Note")
-        self.resize(*_NOTE_SIZE)
+        resize_within_screen(self, *_NOTE_SIZE)
         about = ElidedLabel()
         about.setText(f"Note on {name}")
         self.editor = QPlainTextEdit(note)
@@ -102,7 +103,7 @@ class SettingsDialog(QDialog):
         self.setObjectName("runs_settings_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"Settings of {shortened(title)}")
-        self.resize(460, 560)
+        resize_within_screen(self, 460, 560)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Settings")
         self.tree.setHeaderLabels(["Setting", "Value", "Default"])

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.theme.theme import Theme
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel
 
 _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
@@ -30,7 +31,7 @@ class EnvCheckDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("env_check_dialog")
         self.setWindowTitle("Environment check")
-        self.resize(620, 380)
+        resize_within_screen(self, 620, 380)
         self._theme: Theme | None = None
         self._answer: dict[str, Any] | None = None
         self._heading = ElidedLabel()

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.session.controller import RunController
+from studio.widgets.forms import resize_within_screen
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ class CrashDialog(QDialog):
         self.setObjectName("crash_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Something went wrong")
-        self.resize(*_SIZE)
+        resize_within_screen(self, *_SIZE)
         self._details = details
         about = QLabel(f"{_UNEXPECTED}{f' {_RUN_CONTINUES}' if running else ''}\n\n{sentence}")
         about.setTextFormat(Qt.TextFormat.PlainText)
