@@ -24,6 +24,7 @@ _ELSEWHERE = (
             ("Up, Down", "Read another curve"),
             ("+, −", "Zoom along x, with Ctrl along y"),
             ("0, Home", "Show everything again"),
+            ("Enter", "Fill the middle with this plot, or show all again"),
             ("Wheel", "Zoom along x"),
             ("Ctrl+wheel", "Zoom along y"),
             ("Drag", "Move"),

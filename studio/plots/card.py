@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QFontInfo, QFontMetricsF
+from PySide6.QtGui import QEnterEvent, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from studio.plots.axis import ShortAxis
@@ -329,6 +329,26 @@ class PlotCard(QWidget):
         box = self.plot.getViewBox()
         inside = box.sceneBoundingRect().contains(position)
         self.hovered.emit(box.mapSceneToView(position) if inside else None)
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
+        """Show the buttons that a narrow plot has little room for."""
+        super().enterEvent(event)
+        self._header.reveal(True)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Hide them again."""
+        super().leaveEvent(event)
+        self.reveal_buttons()
+
+    def reveal_buttons(self) -> None:
+        """Show all buttons to mouse and keyboard, also where there is little room."""
+        focus = QApplication.focusWidget()
+        focused = focus is not None and self.isAncestorOf(focus)
+        self._header.reveal(focused or self.underMouse())
+
+    def toggle_maximised(self) -> None:
+        """Let this plot fill all the room, or no longer."""
+        self._header.toggle_maximised()
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:  # noqa: N802
         """Notice when the mouse leaves the plot, and keep the hint in its middle."""

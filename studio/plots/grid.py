@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
 from studio.plots.card import PlotCard
 from studio.plots.view_range import steps_shown
@@ -50,6 +50,9 @@ class CurveGrid(QWidget):
             card.view_changed.connect(self._redraw_soon)
             card.view_moved_by_user.connect(self._stop_following)
             card.reset_requested.connect(self.start_over)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._reveal_buttons)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
@@ -133,6 +136,11 @@ class CurveGrid(QWidget):
             self.maximise("")
         else:
             super().keyPressEvent(event)
+
+    @Slot()
+    def _reveal_buttons(self) -> None:
+        for card in self._cards.values():
+            card.reveal_buttons()
 
     @property
     def redraw_pending(self) -> bool:
