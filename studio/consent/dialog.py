@@ -1,8 +1,9 @@
 """The question whether code that a file names may be run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QWidget
 
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text, tr
@@ -29,7 +30,6 @@ class ConsentDialog(QDialog):
         self.setObjectName("consent_dialog")
         self.setWindowTitle(tr("Run code that a file names?"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(_WIDTH)
         form = QFormLayout()
         for name, label, text in (
             ("consent_module", tr("Module"), module.name),
@@ -51,9 +51,7 @@ class ConsentDialog(QDialog):
         buttons.rejected.connect(self.reject)
         advice = plain_label(str(_ADVICE))
         advice.setProperty("role", "muted")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self, _WIDTH)
         layout.addWidget(plain_label(str(_ABOUT)))
         layout.addLayout(form)
         layout.addWidget(advice)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -116,7 +116,7 @@ class ManyRunsPanel(QWidget):
     def _button(self, name: str, icon: str, tip: str) -> QToolButton:
         button = make_icon_button(f"{name}_button", tip, tip)
         # Both sections stand side by side in a narrow dock.
-        button.setIconSize(QSize(16, 16))
+        button.setProperty("icon_px", 16)
         self._icons.append((button, icon))
         return button
 

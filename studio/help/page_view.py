@@ -6,6 +6,7 @@ from itertools import groupby
 from PySide6.QtCore import QEvent, QRectF, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QDesktopServices,
+    QFontInfo,
     QGuiApplication,
     QImage,
     QPainter,
@@ -81,7 +82,7 @@ class HelpView(QTextBrowser):
             self._page.markdown, QTextDocument.MarkdownFeature.MarkdownDialectGitHub
         )
         font = self.font()
-        font.setPointSizeF(font.pointSizeF() + 1.0)
+        font.setPointSizeF(QFontInfo(font).pointSizeF() + 1.0)
         # Of the application: a style sheet puts its background in place of the widget's own.
         HelpStyle.of(QGuiApplication.palette(), font).apply(document)
         self._code = _runs_of_code(document)

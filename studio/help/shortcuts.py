@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.widgets.forms import resize_within_screen
 from td3core.text import Text, tr
 
 _SIZE = (560, 620)
@@ -27,6 +28,7 @@ _ELSEWHERE = (
             (Text("Up, Down"), Text("Read another curve")),
             ("+, −", Text("Zoom along x, with Ctrl along y")),
             (Text("0, Home"), Text("Show everything again")),
+            (Text("Enter"), Text("Fill the middle with this plot, or show all again")),
             (Text("Wheel"), Text("Zoom along x")),
             (Text("Ctrl+wheel"), Text("Zoom along y")),
             (Text("Drag"), Text("Move")),
@@ -75,7 +77,7 @@ class ShortcutsDialog(QDialog):
         self.setObjectName("shortcuts_dialog")
         self.setWindowTitle(tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(*_SIZE)
+        resize_within_screen(self, *_SIZE)
         self.table = QTreeWidget()
         self.table.setObjectName("shortcuts_table")
         self.table.setAccessibleName(tr("Keyboard shortcuts"))

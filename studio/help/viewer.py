@@ -1,6 +1,6 @@
 """The manual in a window of its own: pages, search, and the current page."""
 
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -16,10 +16,11 @@ from PySide6.QtWidgets import (
 from studio.help.page_view import HelpView
 from studio.help.pages import INDEX, load_pages, manual_folder
 from studio.theme.icons import icon
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import plain_label
 from td3core.text import Text, tr
 
-_SIZE = QSize(1040, 760)
+_SIZE = (1040, 760)
 _LIST_WIDTH = 220
 _LIST_STYLE = """
 QListWidget::item { padding: 5px 4px; border-radius: 4px; }
@@ -35,7 +36,7 @@ class HelpViewer(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("help_viewer")
         self.setWindowTitle(tr("TD3 Studio manual"))
-        self.resize(_SIZE)
+        resize_within_screen(self, *_SIZE)
         self._pages = {page.name: page for page in load_pages(manual_folder())}
         self._history: list[tuple[str, int]] = []
         """Pages seen before the current one, each with the place in it."""
@@ -53,7 +54,7 @@ class HelpViewer(QWidget):
         self.back_button.setAccessibleName(tr("Back"))
         self.back_button.setToolTip(tr("Back to the page before (Alt+Left)"))
         self.back_button.setProperty("role", "small")
-        self.back_button.setIconSize(QSize(18, 18))
+        self.back_button.setProperty("icon_px", 18)
         self.back_button.setEnabled(False)
         self.search = QLineEdit()
         self.search.setObjectName("help_search")
@@ -90,7 +91,7 @@ class HelpViewer(QWidget):
         splitter.addWidget(left)
         splitter.addWidget(self.view)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([_LIST_WIDTH, _SIZE.width() - _LIST_WIDTH])
+        splitter.setSizes([_LIST_WIDTH, _SIZE[0] - _LIST_WIDTH])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(splitter)

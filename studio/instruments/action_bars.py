@@ -7,12 +7,15 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
 from studio.instruments.instrument import Instrument
+from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Doubles, Floats
 from td3core.playing.numbers import SATURATED, AgentSpec, EpisodeNumbers, in_bounds
 from td3core.text import Text, tr
 
+# With the usual font:
+_FONT_PX = 11
 _MOST_ROW_PX, _LEAST_ROW_PX = 24.0, 2.0
 _LEAST_TEXT_PX = 12.0
 _NUMBER_PX = 46
@@ -68,16 +71,13 @@ class ActionBars(QWidget):
         self._spec: AgentSpec | None = None
         self._action: Floats | None = None
         self._values: Doubles = np.empty(0)
-        font = self.font()
-        font.setPixelSize(11)
-        self.setFont(font)
-        self.setMinimumSize(90, 44)
+        self._scale = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size at which four bars have their numbers."""
-        return QSize(200, 120)
+        return QSize(scaled(200), scaled(120))
 
     @property
     def values(self) -> Doubles:
@@ -92,7 +92,9 @@ class ActionBars(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
-        self._theme = theme
+        self._theme, self._scale = theme, scale()
+        self.setFont(sized_font(_FONT_PX))
+        self.setMinimumSize(scaled(90), scaled(44))
         self.update()
 
     def show_bounds(self, spec: AgentSpec) -> None:
@@ -116,7 +118,8 @@ class ActionBars(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.panel))
         if self._action is not None:
-            row = min(max(self.height() / len(self._action), _LEAST_ROW_PX), _MOST_ROW_PX)
+            share = self.height() / len(self._action)
+            row = min(max(share, _LEAST_ROW_PX), self._scale * _MOST_ROW_PX)
             for number in range(min(len(self._action), int(self.height() / row))):
                 area = QRectF(0.0, number * row, self.width(), row)
                 self._draw_row(painter, self._theme, area, number)
@@ -124,10 +127,10 @@ class ActionBars(QWidget):
 
     def _draw_row(self, painter: QPainter, theme: Theme, area: QRectF, number: int) -> None:
         assert self._action is not None
-        written = area.height() >= _LEAST_TEXT_PX
+        written = area.height() >= self._scale * _LEAST_TEXT_PX
         gap = 2.0 if written else 0.5
-        value = _NUMBER_PX if written else 0
-        bound = _BOUND_PX if written and self.width() >= _LEAST_WIDTH_PX else 0
+        value = self._scale * _NUMBER_PX if written else 0.0
+        bound = self._scale * _BOUND_PX if written and self._has_bounds else 0.0
         track = area.adjusted(value + bound, gap, -max(bound, 2), -gap)
         action = float(self._action[number])
         saturated = abs(action) >= SATURATED
@@ -141,6 +144,10 @@ class ActionBars(QWidget):
         if written:
             self._write(painter, theme, area, track, number)
 
+    @property
+    def _has_bounds(self) -> bool:
+        return self.width() >= self._scale * _LEAST_WIDTH_PX
+
     def _write(
         self, painter: QPainter, theme: Theme, area: QRectF, track: QRectF, number: int
     ) -> None:
@@ -148,13 +155,14 @@ class ActionBars(QWidget):
         assert self._action is not None
         middle = Qt.AlignmentFlag.AlignVCenter
         right, left = Qt.AlignmentFlag.AlignRight | middle, Qt.AlignmentFlag.AlignLeft | middle
-        value = QRectF(0.0, area.top(), _NUMBER_PX, area.height())
+        number_width = self._scale * _NUMBER_PX
+        value = QRectF(0.0, area.top(), number_width, area.height())
         painter.setPen(QColor(theme.text))
         painter.drawText(value.adjusted(0, 0, -5, 0), right, format_tick(self._values[number]))
-        if self.width() >= _LEAST_WIDTH_PX:
+        if self._has_bounds:
             painter.setPen(QColor(theme.muted))
             low, high = self._spec.action_low[number], self._spec.action_high[number]
-            between = area.adjusted(_NUMBER_PX, 0, track.left() - area.right() - 3, 0)
+            between = area.adjusted(number_width, 0, track.left() - area.right() - 3, 0)
             painter.drawText(between, right, format_tick(low))
             painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))
         if abs(self._action[number]) >= SATURATED:

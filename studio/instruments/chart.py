@@ -17,10 +17,12 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
 from studio.instruments.picture_cache import PictureCache
+from studio.theme.sizes import scaled, sized_font
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
 from td3core.text import Text
 
+# With the usual font:
 _FONT_PX = 11
 _ENTRY_PX = 104
 """Width of a name with its value."""
@@ -78,16 +80,12 @@ class Chart(QWidget):
         self._cache = PictureCache(self)
         self._drawn = (0.0, 1.0)
         """The ends of the x axis in the picture that is kept."""
-        font = self.font()
-        font.setPixelSize(_FONT_PX)
-        self.setFont(font)
-        self.setMinimumSize(90, 44 * len(self._lanes))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size at which the curves can be read."""
-        return QSize(200, 80 * len(self._lanes))
+        return QSize(scaled(200), scaled(80) * len(self._lanes))
 
     @property
     def content(self) -> Content | None:
@@ -97,6 +95,8 @@ class Chart(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
+        self.setFont(sized_font(_FONT_PX))
+        self.setMinimumSize(scaled(90), scaled(44) * len(self._lanes))
         self._cache.forget()
         self.update()
 
@@ -153,9 +153,9 @@ class _LanePainter:
         self._metrics = QFontMetricsF(painter.font())
         self._top, self._left = area.top(), area.left() + _GAP_PX
         # Names that do not fit next to each other go below each other.
-        self._rows = lines if lines * _ENTRY_PX > area.width() else 1
+        self._rows = lines if lines * scaled(_ENTRY_PX) > area.width() else 1
         heading = self._rows * self._metrics.height() + 2
-        self._plot = area.adjusted(_TICK_PX, heading, -_GAP_PX, -_GAP_PX)
+        self._plot = area.adjusted(scaled(_TICK_PX), heading, -_GAP_PX, -_GAP_PX)
 
     def draw_curves(self, lane: Lane, content: Content | None, first: int) -> None:
         """Draw the lane whose lines begin with the ``first`` of the content."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.instruments.chart import polygon
 from studio.instruments.instrument import Instrument
 from studio.instruments.picture_cache import PictureCache
+from studio.theme.sizes import scale, scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Floats
@@ -69,17 +70,18 @@ class ObservationChart(QWidget):
         self._scaled_rows = (-1, 0)
         self._cache = PictureCache(self)
         self.forget(0)
-        self.setMinimumSize(90, 44)
+        self._scale = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size at which a dozen lines can be read."""
-        return QSize(220, 120)
+        return QSize(scaled(220), scaled(120))
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
-        self._theme = theme
+        self._theme, self._scale = theme, scale()
+        self.setMinimumSize(scaled(90), scaled(44))
         self._cache.forget()
         self.update()
 
@@ -143,7 +145,7 @@ class ObservationChart(QWidget):
         painter.end()
 
     def _plot(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(_NAME_PX, 1, -4, -1)
+        return QRectF(self.rect()).adjusted(self._scale * _NAME_PX, 1, -4, -1)
 
     def _draw_rows(self, painter: QPainter) -> None:
         assert self._theme is not None
@@ -152,7 +154,7 @@ class ObservationChart(QWidget):
             return
         rows, plot = self.columns().T, self._plot()
         painter.fillRect(plot, QColor(self._theme.window))
-        lines = plot.height() / len(rows) >= _LEAST_ROW_PX
+        lines = plot.height() / len(rows) >= self._scale * _LEAST_ROW_PX
         (self._draw_lines if lines else _draw_image)(painter, self._theme, plot, rows)
 
     @staticmethod
@@ -161,14 +163,14 @@ class ObservationChart(QWidget):
         across = np.linspace(plot.left(), plot.right(), rows.shape[1])
         name = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         font = painter.font()
-        font.setPixelSize(int(min(height, 11)))
+        font.setPixelSize(int(min(height, scaled(11))))
         painter.setFont(font)
         for number, row in enumerate(rows):
             top = plot.top() + number * height
             painter.setPen(QColor(theme.curve_1))
             painter.drawPolyline(polygon(across, top + 1 + (1.0 - row) * (height - 3)))
             painter.setPen(QColor(theme.muted))
-            painter.drawText(QRectF(0, top, _NAME_PX - 4, height), name, str(number + 1))
+            painter.drawText(QRectF(0, top, plot.left() - 4, height), name, str(number + 1))
 
 
 def _draw_image(painter: QPainter, theme: Theme, plot: QRectF, rows: Floats) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_count, format_setting
 from studio.widgets.controls import describe
-from studio.widgets.forms import make_form, setting_label
+from studio.widgets.forms import make_form, resize_within_screen, setting_label
 from studio.widgets.labels import breakable, plain_label, shortened
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from td3core.checkpoint import Header
@@ -64,7 +64,7 @@ class BranchDialog(QDialog):
         self._fields: dict[str, tuple[Field, Any]] = {}
         self.setObjectName("branch_dialog")
         self.setWindowTitle(tr("Branch from here"))
-        self.resize(*_SIZE)
+        resize_within_screen(self, *_SIZE)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
         layout.setSpacing(10)

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFormLayout,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.formatting import format_count, format_value
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, Tunables, changes, spec
@@ -34,7 +34,6 @@ class _Question(QDialog):
         super().__init__(parent)
         self.setObjectName(name)
         self.setWindowTitle(title)
-        self.setMinimumWidth(_WIDTH)
         about = plain_label(breakable(sentence))
         self._form = QFormLayout()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -42,9 +41,7 @@ class _Question(QDialog):
         button.setObjectName(f"{name}_button")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self, _WIDTH)
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)

@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QProgressBar,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.formatting import format_count
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
 
@@ -44,7 +44,6 @@ class VerifyDialog(QDialog):
         self.command.not_started.connect(self._on_not_started)
         self.setObjectName("verify_dialog")
         self.setWindowTitle(tr("Does this run resume exactly?"))
-        self.setMinimumWidth(460)
         about = QLabel(str(_ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
@@ -58,9 +57,7 @@ class VerifyDialog(QDialog):
         self._bar.setTextVisible(False)
         self.buttons = QDialogButtonBox()
         self.buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self, 460)
         for part in (about, self.verdict, self._bar):
             layout.addWidget(part)
         layout.addStretch(1)

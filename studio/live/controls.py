@@ -14,6 +14,10 @@ from td3core.text import tr
 LiveValue = bool | int | float | str
 
 _TICKS = 1000
+_LONGEST = "0.000000"
+"""A number is no longer at any place of a slider."""
+_AROUND = 17
+"""Pixels of a number box beside its number."""
 
 
 class SettingControl(Protocol):
@@ -42,6 +46,9 @@ class SettingControl(Protocol):
             RequestError: the displayed text is no allowed value.
         """
 
+    def fit_width(self) -> None:
+        """Make the editor as wide as its font needs."""
+
     def set_value(self, value: LiveValue) -> None:
         """Show a value without a signal."""
 
@@ -68,7 +75,6 @@ class NumberControl(QObject):
         self.slider.setRange(0, self._ticks)
         self.slider.setPageStep(max(1, self._ticks // 20))
         self.editor = NumberBox(spec, whole=whole)
-        self.editor.setFixedWidth(74)
         self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.slider.setObjectName(f"slider_{name}")
         self.slider.setAccessibleName(tr("{setting} slider", setting=spec.label))
@@ -86,6 +92,11 @@ class NumberControl(QObject):
         """
         self.editor.entered()
         return self.value()
+
+    def fit_width(self) -> None:
+        """Make room for the longest number of any slider: all boxes are of one width."""
+        metrics = self.editor.fontMetrics()
+        self.editor.setFixedWidth(metrics.horizontalAdvance(_LONGEST) + _AROUND)
 
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""
@@ -131,6 +142,9 @@ class FieldControl(QObject):
     def entered(self) -> LiveValue:
         """Return the current value."""
         return self.value()
+
+    def fit_width(self) -> None:
+        """Leave the width to the layout: it suits any choice."""
 
     def value(self) -> LiveValue:
         """Return the current value."""

@@ -62,7 +62,8 @@ class LiveRow(QWidget):
             grid.addWidget(slider, 1, 0, 1, 3)
 
     def update_width(self) -> None:
-        """Reserve width for the whole name, including the mark of a pending change."""
+        """Reserve width for the number, and for the name with the mark of a pending change."""
+        self._control.fit_width()
         shown = self._label.text()
         self._label.setText(f"<b>{self._spec.symbol}&nbsp; {self._spec.label} …</b>")
         self._label.setMinimumWidth(self._label.sizeHint().width())

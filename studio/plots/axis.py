@@ -19,6 +19,8 @@ _UNLABELLED = 0.25
 """Largest share of an axis without a label at either end."""
 _LINES_APART = 1.8
 """Lines of text between two labels of the y axis that are as close as can be."""
+_FINER = 4
+"""How many times closer than labels may be the ticks are that labels are chosen from."""
 _FAR = 1000.0
 """Pixels beyond an axis where pyqtgraph would drop no label."""
 _PLAIN = range(-2, 4)
@@ -134,49 +136,31 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         maxVal: float,  # noqa: N803
         size: float,
     ) -> list[tuple[float | None, list[float]]]:
-        """Return ticks by level; a logarithmic axis has no more labels than fit."""
+        """Return ticks by level; there are no more labels than fit, and no fewer than two."""
         if not self.logMode:
             found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
-            found = self._with_room(found, size / max(maxVal - minVal, 1e-300))
-            return self._up_to_the_ends(found, minVal, maxVal, size)
+            return self._readable(found, minVal, maxVal, size)
         height = QFontMetricsF(self.style["tickFont"] or QFont()).height()
         return log_ticks(minVal, maxVal, height * (maxVal - minVal) / max(size, 1.0))
 
-    def _with_room(
-        self, levels: list[tuple[float | None, list[float]]], scale: float
-    ) -> list[tuple[float | None, list[float]]]:
-        """Leave out labels that would touch; ``scale`` is in pixels per unit."""
-        if self.orientation != "bottom" or not levels:
-            return levels
-        spacing, values = levels[0]
-        if not spacing or not math.isfinite(spacing * scale):
-            return levels
-        metrics = QFontMetricsF(self.style["tickFont"] or QFont())
-        widths = map(metrics.horizontalAdvance, self.tickStrings(values, 1.0, spacing))
-        needed = max(widths, default=0.0) + _BETWEEN_LABELS
-        if needed <= spacing * scale:
-            return levels
-        step = _round_step(needed / scale)
-        return [(step, _multiples(step, values[0], values[-1]))]
-
-    def _up_to_the_ends(
+    def _readable(
         self, levels: list[tuple[float | None, list[float]]], low: float, high: float, size: float
     ) -> list[tuple[float | None, list[float]]]:
-        """Label as many ticks as have room where much of an axis would end without a label."""
-        labelled = levels[0][1] if levels else []
+        """Label other ticks where the labels would touch, are few, or end far from the ends."""
+        spacing, labelled = levels[0] if levels else (None, [])
         length = high - low
-        if not labelled or not size > 0 or not 0 < length < math.inf:
+        if not labelled or not spacing or not size > 0 or not 0 < length < math.inf:
             return levels
-        if max(labelled[0] - low, high - labelled[-1]) <= _UNLABELLED * length:
+        room = _Room(self, low, size / length, size)
+        fits = room.for_equals(labelled, spacing)
+        unlabelled = max(labelled[0] - low, high - labelled[-1])
+        if fits and len(labelled) > 2 and unlabelled <= _UNLABELLED * length:
             return levels
-        metrics = QFontMetricsF(self.style["tickFont"] or QFont())
-        needed = _LINES_APART * metrics.height()
-        if self.orientation == "bottom":
-            widths = map(metrics.horizontalAdvance, self.tickStrings([low, high], 1.0, length / 10))
-            needed = max(widths) + _BETWEEN_LABELS
-        step = _round_step(needed * length / size)
-        finer = _multiples(step, low, high)
-        return [(step, finer), *levels[1:]] if len(finer) > len(labelled) else levels
+        step, chosen = _labels(room, low, high)
+        if not chosen or (fits and len(chosen) <= len(labelled)):
+            return levels
+        # Finer ticks would stand between labels that are far apart.
+        return [(step, chosen), *(levels[1:] if fits else ())]
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float | None
@@ -187,6 +171,60 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         if spacing is None:
             return [_power(value) for value in values]
         return [typographic(_short(value * scale, spacing * scale)) for value in values]
+
+
+class _Room:
+    """Finds out which labels of an axis have room beside each other."""
+
+    def __init__(self, axis: ShortAxis, low: float, scale: float, size: float) -> None:
+        """Take where the axis begins, its pixels per unit and its length in pixels."""
+        self._axis, self._low, self._scale, self._size = axis, low, scale, size
+        self._metrics = QFontMetricsF(axis.style["tickFont"] or QFont())
+        self._across = axis.orientation == "bottom"
+        height = self._metrics.height()
+        self._gap = _BETWEEN_LABELS if self._across else (_LINES_APART - 1.0) * height
+        shortest = self._metrics.horizontalAdvance("0") if self._across else height
+        self.least = (self._gap + shortest) / scale
+        """How far apart labels are at least, in units of the axis."""
+
+    def for_equals(self, values: Sequence[float], spacing: float) -> bool:
+        """Return whether labels fit that are all as long as the longest."""
+        longest = max(self._extents(values, spacing), default=0.0)
+        return not self._across or longest + self._gap <= spacing * self._scale
+
+    def holds(self, values: Sequence[float], spacing: float, *, tight: bool = False) -> bool:
+        """Return whether the labels fit; those at the ends are moved inside."""
+        reached, gap = -math.inf, self._gap / 2 if tight else self._gap
+        for value, extent in zip(values, self._extents(values, spacing), strict=True):
+            middle = (value - self._low) * self._scale
+            start = max(min(middle - extent / 2, self._size - extent), 0.0)
+            if start < reached + gap:
+                return False
+            reached = start + extent
+        return reached <= self._size
+
+    def _extents(self, values: Sequence[float], spacing: float) -> list[float]:
+        if not self._across:
+            return [self._metrics.height()] * len(values)
+        texts = self._axis.tickStrings(values, 1.0, spacing)
+        return [self._metrics.horizontalAdvance(text) for text in texts]
+
+
+def _labels(room: _Room, low: float, high: float) -> tuple[float, list[float]]:
+    """Return as many round numbers as have room, and their distance or a part of it."""
+    steps = [_round_step(room.least / _FINER)]
+    while steps[-1] < high - low:
+        steps.append(_round_step(1.5 * steps[-1]))
+    for step in steps:
+        values = _multiples(step, low, high)
+        if len(values) > 1 and room.holds(values, step):
+            return step, values
+    for step in reversed(steps):
+        values = _multiples(step, low, high)
+        for every in range(2, len(values)):
+            if room.holds(values[::every], step, tight=True):
+                return step, values[::every]
+    return steps[-1], []
 
 
 def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, list[float]]]:
@@ -206,6 +244,8 @@ def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, l
     labelled = [value for value in chosen if low <= value <= high]
     if len(labelled) < 2:
         labelled = _within_a_decade(low, high, gap)
+    if len(labelled) < 2:
+        labelled = _outermost(low, high, gap) or labelled
     bare = [decade + math.log10(digit) for decade in decades for digit in range(1, 10)]
     if len(decades) > _MANY_DECADES:
         bare = [float(decade) for decade in decades]
@@ -223,6 +263,25 @@ def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
     step = _round_step(least)
     first, last = math.ceil(start / step), math.floor(end / step)
     return [math.log10(number * step) for number in range(max(first, 1), last + 1)]
+
+
+def _outermost(low: float, high: float, gap: float) -> list[float]:
+    """Return the exponents of two round numbers near the ends, the roundest that have room."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    start, end = 10.0**low, 10.0**high
+    choices = [
+        [decade + math.log10(digit) for decade in decades for digit in digits]
+        for digits in ((1,), (1, 3), (1, 2, 5), range(1, 10))
+    ]
+    if 0.0 < (end - start) / 8 < math.inf:
+        step = _round_step((end - start) / 8)
+        choices.append([math.log10(each) for each in _multiples(step, start, end) if each > 0])
+    for choice in choices:
+        inside = [value for value in choice if low <= value <= high]
+        # A label at an end is moved inside by half of its height.
+        if inside and min(inside[-1], high - gap / 2) - max(inside[0], low + gap / 2) >= gap:
+            return [inside[0], inside[-1]]
+    return []
 
 
 def _round_step(least: float) -> float:

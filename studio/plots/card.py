@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QFontMetricsF
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QEnterEvent, QFontInfo, QFontMetricsF
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
@@ -24,6 +24,7 @@ from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import (
     FigureHeading,
@@ -41,6 +42,10 @@ pg.setConfigOptions(antialias=False, useOpenGL=False)
 _AXES = ("left", "bottom")
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
 """Smallest pixels of the axes, and of the name of one."""
+_NAME_SIZE = 8 / 9
+"""Of the name of an axis, as a share of the application's font."""
+_LEAST_WIDTH, _LEAST_HEIGHT, _THREE_LINES = 86, 90, 64
+"""Pixels of a plot, and the height of three labels above an x axis, with the usual font."""
 _LONGEST, _TICKS = "−1.3k", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
@@ -134,7 +139,6 @@ class PlotCard(QWidget):
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
         plot.setAccessibleName(tr("{title} plot", title=self._title))
-        plot.setMinimumSize(86, 90)
         # Without curves no key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -186,12 +190,14 @@ class PlotCard(QWidget):
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)
         named = shown and bool(self._unit)
-        style = {"color": self._theme.muted, "font-size": "8pt"}
+        # In points, of which a font may have a fraction.
+        name_size = _NAME_SIZE * QFontInfo(QApplication.font()).pointSizeF()
+        style = {"color": self._theme.muted, "font-size": f"{name_size:.4g}pt"}
         left.setLabel(self._unit, **style)
         bottom.setLabel(str(LABELS[self.step_map.axis]), **style)
         left.showLabel(named)
         bottom.showLabel(named)
-        ticks, name = QFontMetricsF(QFont()), left.label.boundingRect().height()
+        ticks, name = QFontMetricsF(QApplication.font()), left.label.boundingRect().height()
         # With large fonts, the name would lie over the numbers.
         width = max(_LEFT, math.ceil(ticks.horizontalAdvance(_LONGEST)) + _TICKS)
         height = max(_BOTTOM, math.ceil(ticks.height()) + _TICKS)
@@ -209,6 +215,7 @@ class PlotCard(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self._theme = theme
+        self.plot.setMinimumSize(scaled(_LEAST_WIDTH), max(_LEAST_HEIGHT, scaled(_THREE_LINES)))
         self._name_axes(shown=not self._small)
         self.plot.setBackground(theme.panel)
         axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
@@ -329,6 +336,26 @@ class PlotCard(QWidget):
         box = self.plot.getViewBox()
         inside = box.sceneBoundingRect().contains(position)
         self.hovered.emit(box.mapSceneToView(position) if inside else None)
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
+        """Show the buttons that a narrow plot has little room for."""
+        super().enterEvent(event)
+        self._header.reveal(True)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Hide them again."""
+        super().leaveEvent(event)
+        self.reveal_buttons()
+
+    def reveal_buttons(self) -> None:
+        """Show all buttons to mouse and keyboard, also where there is little room."""
+        focus = QApplication.focusWidget()
+        focused = focus is not None and self.isAncestorOf(focus)
+        self._header.reveal(focused or self.underMouse())
+
+    def toggle_maximised(self) -> None:
+        """Let this plot fill all the room, or no longer."""
+        self._header.toggle_maximised()
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:  # noqa: N802
         """Notice when the mouse leaves the plot, and keep the hint in its middle."""

@@ -7,11 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
 from studio.plots.card import PlotCard
 from studio.plots.view_range import steps_shown
 from studio.plots.x_axis import BY_STEPS, StepToX
+from studio.theme.sizes import scale
 from studio.theme.theme import Theme
 
 _COLUMNS = 2
@@ -32,7 +33,8 @@ class CurveGrid(QWidget):
         self, cards: Mapping[str, PlotCard], theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._look = theme, scale()
+        """Colours, and size of the font."""
         self._following = True
         self._end: float | None = None
         """Where the x axis ends; None fits it closely to the curves at the next redraw."""
@@ -48,6 +50,9 @@ class CurveGrid(QWidget):
             card.view_changed.connect(self._redraw_soon)
             card.view_moved_by_user.connect(self._stop_following)
             card.reset_requested.connect(self.start_over)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._reveal_buttons)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
@@ -132,6 +137,11 @@ class CurveGrid(QWidget):
         else:
             super().keyPressEvent(event)
 
+    @Slot()
+    def _reveal_buttons(self) -> None:
+        for card in self._cards.values():
+            card.reveal_buttons()
+
     @property
     def redraw_pending(self) -> bool:
         """True while new data has not been drawn yet."""
@@ -143,9 +153,10 @@ class CurveGrid(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
-        if theme == self._theme:
+        look = theme, scale()
+        if look == self._look:
             return
-        self._theme = theme
+        self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
         self.redraw_later()

@@ -1,8 +1,17 @@
 """The heading of a plot: its title and its buttons."""
 
-from PySide6.QtCore import QSignalBlocker, QSize, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
 
 from studio.plots.catalogue import PlotSpec
 from studio.theme.theme import Theme
@@ -13,6 +22,21 @@ _MAXIMISE = Text("Fill the middle of the window with this plot")
 _RESTORE = Text("Show all plots again ({key})", key="Esc")
 _AROUND, _GAP = 10, 2
 """Pixels beside the title, and between the buttons."""
+
+
+class _Title(QPushButton):
+    """A title that ends with an ellipsis where a button takes its room."""
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Draw the button with what fits of its text."""
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        contents = QStyle.SubElement.SE_PushButtonContents
+        room = self.style().subElementRect(contents, option, self).width()
+        mode = Qt.TextElideMode.ElideRight
+        option.text = option.fontMetrics.elidedText(option.text, mode, room)
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
+        painter.end()
 
 
 class PlotHeader(QWidget):
@@ -30,9 +54,9 @@ class PlotHeader(QWidget):
         super().__init__()
         self._plot = plot
         self._icons: dict[QToolButton, str] = {}
-        self._small = False
+        self._small = self._revealed = False
         self._less_wanted: list[QToolButton] = []
-        self.title = title = QPushButton(str(plot.title))
+        self.title = title = _Title(str(plot.title))
         self._heading: QWidget = title
         title.setObjectName(f"{plot.name}_title")
         title.setAccessibleName(tr("Show {plot} large", plot=plot.title))
@@ -78,6 +102,12 @@ class PlotHeader(QWidget):
         self._small = small
         self._fit()
 
+    def reveal(self, revealed: bool) -> None:
+        """Show the button for the full size also where the title needs its room, or no longer."""
+        if revealed is not self._revealed:
+            self._revealed = revealed
+            self._fit()
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Let the title have the room of buttons that it needs: clicks do as much as they."""
         super().resizeEvent(event)
@@ -90,11 +120,17 @@ class PlotHeader(QWidget):
         for button in (self._reset, self._maximise):
             if sum(each.sizeHint().width() + _GAP for each in shown) > room and button in shown:
                 shown.remove(button)
+        if self._revealed and self._maximise not in shown:
+            shown.append(self._maximise)
         for button in self._icons:
             button.setHidden(button not in shown)
         # Showing one can lay out the plots anew, and what fitted before is then out of date.
         if self.width() != width:
             self._fit()
+
+    def toggle_maximised(self) -> None:
+        """Do what the button for the full size does."""
+        self._maximise.toggle()
 
     def show_maximised(self, maximised: bool) -> None:
         """Show whether the plot fills the window's middle."""
@@ -117,7 +153,7 @@ class PlotHeader(QWidget):
     def _button(self, icon: str, tip: Text) -> QToolButton:
         button = QToolButton()
         button.setProperty("role", "small")
-        button.setIconSize(QSize(14, 14))
+        button.setProperty("icon_px", 14)
         button.setToolTip(str(tip))
         button.setAccessibleName(tr("{plot}: {action}", plot=self._plot.title, action=tip))
         self._icons[button] = icon

@@ -49,6 +49,8 @@ class PlotKeys(QObject):
             key.Key_Minus: lambda along_y: self._zoom(1 / _ZOOM, along_y=along_y),
             key.Key_0: lambda _: self._show_everything(),
             key.Key_Home: lambda _: self._show_everything(),
+            key.Key_Return: lambda _: self._card.toggle_maximised(),
+            key.Key_Enter: lambda _: self._card.toggle_maximised(),
         }
 
     def set_theme(self, theme: Theme) -> None:

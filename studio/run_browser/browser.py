@@ -23,6 +23,7 @@ from studio.run_browser.scanner import scan
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView, ViewOrHint
 from studio.tasks.background_task import BackgroundTask
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 from td3core.runs.metadata import RunLabel
@@ -76,8 +77,8 @@ class RunBrowser(QWidget):
         self.search.setToolTip(tr("Words of the name, environment, algorithm, seed, note or state"))
         self.search.setClearButtonEnabled(True)
         # The clear button would widen the window when it appears.
-        self.search.setMinimumWidth(160)
-        self.search.setMaximumWidth(320)
+        self.search.setMinimumWidth(scaled(160))
+        self.search.setMaximumWidth(scaled(320))
         self._count = ElidedLabel()
         self._count.setObjectName("runs_count")
         self._count.setProperty("role", "muted")

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines, polyline
 from studio.run_browser.tree_model import LINES, ROW
+from studio.theme.sizes import scaled
 from td3core.text import tr
 
 _AROUND = 8
@@ -54,7 +55,7 @@ class RunDelegate(QStyledItemDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
         """Leave the state to its icon where the column is narrow."""
         super().initStyleOption(option, index)
-        if index.column() == RunColumn.STATE and option.rect.width() < ICON_ONLY + _AROUND:
+        if index.column() == RunColumn.STATE and option.rect.width() < scaled(ICON_ONLY) + _AROUND:
             option.text = ""
 
     def _paint_curve(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

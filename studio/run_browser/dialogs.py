@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_setting
 from studio.run_browser.rows import RunRow
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
@@ -77,7 +78,7 @@ class NoteDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("runs_note_dialog")
         self.setWindowTitle(tr("Note"))
-        self.resize(*_NOTE_SIZE)
+        resize_within_screen(self, *_NOTE_SIZE)
         about = ElidedLabel()
         about.setText(tr("Note on {name}", name=name))
         self.editor = QPlainTextEdit(note)
@@ -105,7 +106,7 @@ class SettingsDialog(QDialog):
         self.setObjectName("runs_settings_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(tr("Settings of {title}", title=shortened(title)))
-        self.resize(460, 560)
+        resize_within_screen(self, 460, 560)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName(tr("Settings"))
         self.tree.setHeaderLabels([tr("Setting"), tr("Value"), tr("Default")])

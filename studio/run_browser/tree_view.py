@@ -18,11 +18,12 @@ from studio.run_browser.delegate import ICON_ONLY, RunDelegate
 from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import tr
 
-_WIDTHS = {
+_WIDTHS = {  # With the usual font.
     RunColumn.RUN: 240,
     RunColumn.STATE: 104,
     RunColumn.CURVE: 72,
@@ -80,7 +81,7 @@ class RunTreeView(QTreeView):
         header.setStretchLastSection(False)
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
         for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
+            self.setColumnWidth(column, scaled(width))
         header.setSortIndicator(RunColumn.STARTED, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
         # The names get what the others leave, and the others go before there is too little.
@@ -91,22 +92,22 @@ class RunTreeView(QTreeView):
         super().resizeEvent(event)
         fixed = (RunColumn.RUN, RunColumn.STATE)
         widths = {
-            column: width if column in fixed else self.columnWidth(column) or width
+            column: (0 if column in fixed else self.columnWidth(column)) or scaled(width)
             for column, width in _WIDTHS.items()
         }
         missing = sum(widths.values()) - self.viewport().width()
-        by_state = widths[RunColumn.STATE] - ICON_ONLY
+        by_state = widths[RunColumn.STATE] - scaled(ICON_ONLY)
         for column in _DISPENSABLE:
             # Its icon says as much as the word of a state.
             if column is RunColumn.STEPS and missing > 0:
                 missing -= by_state
-                widths[RunColumn.STATE] = ICON_ONLY
+                widths[RunColumn.STATE] = scaled(ICON_ONLY)
             sorted_by = column == self.header().sortIndicatorSection()
             hidden = missing > 0 and (column is RunColumn.STARTED or not sorted_by)
             self.setColumnHidden(column, hidden)
             if hidden:
                 missing -= widths[column]
-        self._proxy.state_as_icon = widths[RunColumn.STATE] == ICON_ONLY
+        self._proxy.state_as_icon = widths[RunColumn.STATE] == scaled(ICON_ONLY)
         self.setColumnWidth(RunColumn.STATE, widths[RunColumn.STATE])
 
     def set_theme(self, theme: Theme) -> None:

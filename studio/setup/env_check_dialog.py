@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import typographic
 from studio.theme.theme import Theme
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel
 from td3core.text import Text, tr
 
@@ -32,7 +33,7 @@ class EnvCheckDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("env_check_dialog")
         self.setWindowTitle(tr("Environment check"))
-        self.resize(620, 380)
+        resize_within_screen(self, 620, 380)
         self._theme: Theme | None = None
         self._answer: dict[str, Any] | None = None
         self._heading = ElidedLabel()

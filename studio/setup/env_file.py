@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QToolButton
 
 from studio.theme.theme import Theme
@@ -40,7 +40,7 @@ class BrowseButton(QToolButton):
             tr("Choose the file of an environment of yours"),
         )
         self.setProperty("role", "small")
-        self.setIconSize(QSize(18, 18))
+        self.setProperty("icon_px", 18)
         self.clicked.connect(self._ask)
 
     def set_theme(self, theme: Theme) -> None:

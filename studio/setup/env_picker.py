@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_number
+from studio.theme.sizes import scaled
 from td3core.envs.catalogue import KNOWN, KnownEnv, find_known
 from td3core.text import Text, tr
 
@@ -83,12 +84,12 @@ class EnvPicker(QComboBox):
         model = QStandardItemModel(self)
         self.setModel(model)
         self.setItemDelegate(delegate)
-        self.view().setMinimumWidth(_LIST_WIDTH)
+        self.view().setMinimumWidth(scaled(_LIST_WIDTH))
         completer = _Completer(model, self)
         found = completer.popup()
         assert found is not None
         found.setItemDelegate(delegate)
-        found.setMinimumWidth(_LIST_WIDTH)
+        found.setMinimumWidth(scaled(_LIST_WIDTH))
         self.setCompleter(completer)
         editor = self.lineEdit()
         assert editor is not None
@@ -225,7 +226,7 @@ class _TwoLines(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
         """Return the size of one or two lines."""
         lines = 2 if index.data(Role.FACTS) else 1
-        return QSize(_LIST_WIDTH - 30, lines * (option.fontMetrics.height() + 1) + 7)
+        return QSize(scaled(_LIST_WIDTH) - 30, lines * (option.fontMetrics.height() + 1) + 7)
 
 
 def _line(area: QRect, option: QStyleOptionViewItem, number: int | None) -> QRect:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
@@ -55,7 +55,7 @@ class EnvSection(QWidget):
         self._button.setToolTip(
             tr("Check the environment: take some random steps and report problems")
         )
-        self._button.setIconSize(QSize(18, 18))
+        self._button.setProperty("icon_px", 18)
         self._browse = BrowseButton()
         self.facts = plain_label()
         self.facts.setObjectName("env_facts")

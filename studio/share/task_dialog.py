@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFormLayout,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.share.folder_button import FolderButton
 from studio.share.job import CommandJob
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.errors import RequestError
@@ -46,7 +46,6 @@ class TaskDialog(QDialog):
         self.setObjectName(f"{name}_dialog")
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(_WIDTH)
         self._name = name
         self.form = QFormLayout()
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
@@ -68,9 +67,7 @@ class TaskDialog(QDialog):
             self.buttons.addButton(button, role)
         text = plain_label(breakable(about))
         text.setProperty("role", "muted")
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(16, 14, 16, 12)
-        self.column.setSpacing(10)
+        self.column = make_dialog_column(self, _WIDTH)
         self.column.addWidget(text)
         self.column.addLayout(self.form)
         self.column.addWidget(self.job)

@@ -1,6 +1,7 @@
 """Colours and icons, light and dark, from ``resources/theme``."""
 
 import tomllib
+from collections import ChainMap
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from studio.theme.icons import icon
+from studio.theme.sizes import SheetSizes
 
 _STYLE = "fusion"
 
@@ -96,15 +98,16 @@ def take_off_theme(app: QApplication) -> None:
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
-    """Apply a theme to the whole application.
+    """Apply a theme to the whole application, in sizes that suit its font.
 
     Every widget is styled anew, so a theme that is in use already is left alone.
     """
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
     arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
-    colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
-    sheet = Template(style).substitute(colours, arrow_down=arrow)
+    sizes: dict[str, Any] = SheetSizes()
+    colours = {name: getattr(theme, name) for name in Theme.__slots__}
+    sheet = Template(style).substitute(ChainMap(colours, sizes), arrow_down=arrow)
     if sheet != app.styleSheet():
         if app.style().name() != _STYLE:
             app.setStyle(_STYLE)

@@ -1,6 +1,6 @@
 """Builds the small controls of the panels."""
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -85,7 +85,7 @@ def make_icon_button(name: str, accessible_name: str, tip: str) -> QToolButton:
     """Return a flat button that shows only an icon."""
     button = QToolButton()
     describe(button, name, accessible_name, tip)
-    button.setIconSize(QSize(20, 20))
+    button.setProperty("icon_px", 20)
     button.setAutoRaise(True)
     button.setProperty("role", "icon")
     return button

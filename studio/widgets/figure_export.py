@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QWidget
 
+from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
 from td3core.text import Text, tr
 
@@ -20,7 +21,7 @@ KINDS = ("png", "svg", "csv")
 _PRINT_SCALE = 2
 """Pixels of a picture per pixel on screen."""
 _CAPTION = 46
-"""Height of title and legend in a picture."""
+"""Height of title and legend in a picture, with the usual font."""
 _MARGIN = 10
 _PICTURE = QSize(640, 360)
 """Smallest size of an exported plot, without its caption."""
@@ -65,7 +66,7 @@ class FigureHeading:
 def large_enough(view: QWidget) -> Iterator[None]:
     """Give a small plot room for its names and numbers while its picture is written."""
     size = view.size()
-    view.resize(size.expandedTo(_PICTURE))
+    view.resize(size.expandedTo(_PICTURE * scale()))
     try:
         yield
     finally:
@@ -80,7 +81,8 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
     """
     # Qt's writers report no error for a file that cannot be written; this raises it.
     path.touch()
-    size = plot.size() + QSize(0, _CAPTION)
+    above = scaled(_CAPTION)
+    size = plot.size() + QSize(0, above)
     target: QSvgGenerator | QImage
     if path.suffix.lower() == ".svg":
         target = drawing = QSvgGenerator()
@@ -94,7 +96,7 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
     painter = QPainter(target)
     painter.fillRect(QRect(QPoint(), size), QColor(caption.theme.panel))
     _draw_caption(painter, caption, size.width())
-    plot.render(painter, QRectF(0, _CAPTION, plot.width(), plot.height()))
+    plot.render(painter, QRectF(0, above, plot.width(), plot.height()))
     painter.end()
     if isinstance(target, QImage) and not target.save(str(path)):
         raise OSError(0, tr("the picture could not be written"))
@@ -108,27 +110,25 @@ def cannot_write(path: Path, problem: OSError) -> Text:
 def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None:
     """Draw the title, and the legend in the colours of the curves below it."""
     theme, room = caption.theme, width - 2 * _MARGIN
-    font = QFont(painter.font())
-    font.setPixelSize(13)
+    font = sized_font(13)
     font.setBold(True)
     painter.setFont(font)
     painter.setPen(QColor(theme.text))
     mode = Qt.TextElideMode.ElideRight
-    painter.drawText(_MARGIN, 18, QFontMetrics(font).elidedText(caption.title, mode, room))
-    font.setPixelSize(11)
-    font.setBold(False)
+    painter.drawText(_MARGIN, scaled(18), QFontMetrics(font).elidedText(caption.title, mode, room))
+    font = sized_font(11)
     painter.setFont(font)
-    left, metrics = _MARGIN, QFontMetrics(font)
+    left, below, metrics = _MARGIN, scaled(36), QFontMetrics(font)
     for entry in caption.legend:
         if entry.hidden:
             continue
         mark = f"{entry.mark} " if entry.colour else ""
         colour = entry.colour or "muted"
         painter.setPen(QColor(colour if colour[0] == "#" else getattr(theme, colour)))
-        painter.drawText(left, 36, mark)
+        painter.drawText(left, below, mark)
         left += metrics.horizontalAdvance(mark)
         painter.setPen(QColor(theme.muted))
-        painter.drawText(left, 36, entry.text)
+        painter.drawText(left, below, entry.text)
         left += metrics.horizontalAdvance(entry.text) + 2 * _MARGIN
 
 

@@ -1,8 +1,32 @@
 """The building blocks of forms: rows, labels of settings, remarks."""
 
-from PySide6.QtWidgets import QFormLayout, QLabel
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QDialog, QFormLayout, QLabel, QVBoxLayout, QWidget
 
+from studio.theme.sizes import scaled
 from td3core.config.spec import Spec
+
+_SIDES = 16
+_TITLE_BAR = 32
+"""Pixels that the desktop adds at the top."""
+
+
+def make_dialog_column(dialog: QDialog, width: int) -> QVBoxLayout:
+    """Return the layout of a dialog as wide as its parts need, and no less than ``width``.
+
+    A minimum width of the dialog itself would let it be narrower than its parts.
+    """
+    column = QVBoxLayout(dialog)
+    column.setContentsMargins(_SIDES, 14, _SIDES, 12)
+    column.setSpacing(10)
+    column.addStrut(scaled(width) - 2 * _SIDES)
+    return column
+
+
+def resize_within_screen(dialog: QWidget, width: int, height: int) -> None:
+    """Give a dialog a size that suits the font; no larger than its screen."""
+    room = dialog.screen().availableGeometry().size() - QSize(0, _TITLE_BAR)
+    dialog.resize(QSize(scaled(width), scaled(height)).boundedTo(room))
 
 
 def make_form() -> QFormLayout:

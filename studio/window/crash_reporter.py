@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.session.controller import RunController
+from studio.widgets.forms import resize_within_screen
 from td3core.text import Text, tr
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class CrashDialog(QDialog):
         self.setObjectName("crash_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(tr("Something went wrong"))
-        self.resize(*_SIZE)
+        resize_within_screen(self, *_SIZE)
         self._details = details
         about = QLabel(f"{_RUN_CONTINUES if running else _UNEXPECTED}\n\n{sentence}")
         about.setTextFormat(Qt.TextFormat.PlainText)

@@ -24,6 +24,7 @@ from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
+from studio.theme.sizes import scale
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("main_window")
         self.setWindowTitle("TD3 Studio")
         self._runs_dir, self._settings, self._theme = runs_dir, settings, theme
+        self._scale = scale()
         self._closing = self._looked_for_interrupted = False
         self.controller = RunController(self)
         self.model = RunModel(self)
@@ -375,7 +377,7 @@ class MainWindow(QMainWindow):
         self._settings.setValue("theme", self._theme.name)
 
     def _apply_theme(self, theme: Theme) -> None:
-        self._theme = theme
+        self._theme, self._scale = theme, scale()
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         apply_theme(app, theme)
@@ -430,8 +432,11 @@ class MainWindow(QMainWindow):
             self.many.find_training()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Update the list of runs: other programs may have changed them."""
+        """Follow the desktop's font, and update the list of runs: others may have changed them."""
         super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and scale() != self._scale:
+            # Not within the change: a style sheet would undo what is left of it.
+            QTimer.singleShot(0, self, lambda: self._apply_theme(self._theme))
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()
 

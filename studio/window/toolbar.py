@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton
 
@@ -106,7 +106,6 @@ class Toolbar(QToolBar):
         super().__init__(tr("Run"))
         self.setObjectName("toolbar")
         self.setMovable(False)
-        self.setIconSize(QSize(18, 18))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self._window = window
         self._entries: dict[str, tuple[_Entry, QAction]] = {}

@@ -1,6 +1,6 @@
 """The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -76,7 +76,7 @@ class CompareBar(QFrame):
         describe(self._close, "compare_close_button", close, tr("Back to the single run"))
         for button in (self._export, self._close):
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            button.setIconSize(QSize(14, 14))
+            button.setProperty("icon_px", 14)
 
     def _lay_out(self) -> None:
         first, second = QHBoxLayout(), QHBoxLayout()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 
 from studio.formatting import format_number, format_share
 from studio.plots.canvas import PlotCanvas
@@ -58,6 +59,7 @@ class ThresholdLayer(Layer):
         """Apply the colours of a theme."""
         self._line.setPen(pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DotLine))
         self._line.label.setColor(theme.muted)
+        self._line.label.setFont(QApplication.font())
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
         """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""

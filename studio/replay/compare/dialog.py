@@ -24,6 +24,7 @@ from studio.replay.compare.related import Related, related_runs
 from studio.replay.timeline.points import TimelinePoint
 from studio.tasks.background_task import BackgroundTask
 from studio.widgets.controls import describe, make_label, make_row
+from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
 from td3core.playing.compared import FEWEST, MOST, ComparedAgent
@@ -31,11 +32,6 @@ from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
 from td3core.text import Text, tr
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
-_BOXES = (
-    "QListView::indicator:unchecked { width: 12px; height: 12px; border-radius: 3px;"
-    " border: 1px solid palette(placeholder-text); }"
-)
-"""Fusion's empty boxes cannot be seen in a dark list."""
 _HIDDEN = Qt.ItemDataRole.UserRole + 1
 
 _VARIANTS = (
@@ -95,7 +91,6 @@ class CompareDialog(QDialog):
         describe(self.agents, "compare_agents", tr("Agents of {env_id}", env_id=env_id), tip)
         self.agents.setUniformItemSizes(True)
         self.agents.setSpacing(1)
-        self.agents.setStyleSheet(_BOXES)
         self.variants = {
             variant: self._make_variant(
                 name, str(text), any(e.variant is variant for e in compared)
@@ -168,7 +163,7 @@ class CompareDialog(QDialog):
         for box in self.variants.values():
             layout.addWidget(box)
         layout.addWidget(self.buttons)
-        self.resize(480, 520)
+        resize_within_screen(self, 480, 520)
 
     # The list -----------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """The timeline below the picture: click, drag or press an arrow key to play another agent."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from PySide6.QtGui import (
     QAccessibleEvent,
     QColor,
     QFocusEvent,
+    QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -22,12 +24,16 @@ from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip, QWidget
 from studio.formatting import short_steps
 from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, TimelinePoint
+from studio.theme.sizes import sized_font
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.text import Text
 
-_HEIGHT = 64
-_SIDE, _TOP, _BOTTOM = 8.0, 14.0, 15.0
+_HEIGHT = 49
+"""Pixels of the strip without its text."""
+_SIDE, _TOP = 8.0, 14.0
+_FONT, _AROUND_TEXT = 10, 3
+"""Pixels of the text, and of its line besides."""
 _BAR, _STUB = 5.0, 3.0
 _MARK = 4.0
 _EMPTY = Text("Checkpoints of the run appear here")
@@ -62,15 +68,21 @@ class Timeline(QAbstractSlider):
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a strip."""
-        return QSize(200, _HEIGHT)
+        return QSize(200, _HEIGHT + math.ceil(self._bottom()))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return the smallest useful strip."""
-        return QSize(120, _HEIGHT)
+        return QSize(120, _HEIGHT + math.ceil(self._bottom()))
+
+    def _bottom(self) -> float:
+        """Return the height of the line of text."""
+        return QFontMetricsF(sized_font(_FONT)).height() + _AROUND_TEXT
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
+        # The font may be another one, too.
+        self.updateGeometry()
         self.update()
 
     # What is shown ------------------------------------------------------------------------------
@@ -147,7 +159,7 @@ class Timeline(QAbstractSlider):
             return _STUB
         low, high = min(means), max(means)
         share = (point.mean_return - low) / (high - low) if high > low else 1.0
-        return 2 * _STUB + (self.height() - _TOP - _BOTTOM - 2 * _STUB) * share
+        return 2 * _STUB + (self.height() - _TOP - self._bottom() - 2 * _STUB) * share
 
     def point_at(self, x: float) -> TimelinePoint | None:
         """Return the agent nearest to a position."""
@@ -220,11 +232,10 @@ class Timeline(QAbstractSlider):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _paint_steps(self, painter: QPainter, theme: Theme) -> None:
-        font = self.font()
-        font.setPointSizeF(font.pointSizeF() * 0.85)
-        painter.setFont(font)
+        painter.setFont(sized_font(_FONT))
         painter.setPen(QColor(theme.muted))
-        line = QRectF(_SIDE, self.height() - _BOTTOM, self.width() - 2 * _SIDE, _BOTTOM)
+        bottom = self._bottom()
+        line = QRectF(_SIDE, self.height() - bottom, self.width() - 2 * _SIDE, bottom)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(line, middle | Qt.AlignmentFlag.AlignLeft, "0")
         last = short_steps(self._points[-1].env_steps)
@@ -238,7 +249,7 @@ class Timeline(QAbstractSlider):
         self, painter: QPainter, theme: Theme, point: TimelinePoint, *, shown: bool
     ) -> None:
         x, height = self._x(point), self._height_of(point)
-        base = self.height() - _BOTTOM
+        base = self.height() - self._bottom()
         painter.setPen(Qt.PenStyle.NoPen)
         colour = theme.accent if shown else theme.curve_eval
         painter.setBrush(QColor(colour) if shown else theme.on_panel(QColor(colour), 0.55))
@@ -258,7 +269,7 @@ class Timeline(QAbstractSlider):
         elif Mark.LAST in point.marks:
             painter.drawEllipse(above, 3.0, 3.0)
         if Mark.BRANCH in point.marks:
-            foot = QPointF(top.x(), self.height() - _BOTTOM + 1)
+            foot = QPointF(top.x(), self.height() - self._bottom() + 1)
             painter.drawPolygon(_triangle(foot))
 
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.widgets.controls import describe, make_row
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
 
@@ -69,10 +70,7 @@ class PreferencesDialog(QDialog):
         self.setObjectName("preferences_dialog")
         self.setWindowTitle(tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(_WIDTH)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self, _WIDTH)
         layout.addLayout(self._make_form(theme, choose_theme, runs_dir))
         for group in dict.fromkeys(switch.group for switch in switches):
             layout.addLayout(_make_group(group, [s for s in switches if s.group == group]))

@@ -1,6 +1,8 @@
-"""The numbers above the plots can be read whole in a small window."""
+"""What stands above the plots can be read and reached in a small window."""
 
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QEvent, QPointF
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.catalogue import PLOTS
 
@@ -27,6 +29,29 @@ def test_a_plot_made_large_in_a_small_window_can_be_maximised(qtbot, window, fin
     qtbot.waitUntil(lambda: find("plot_q_maximise").isHidden())
     window.plots.show_large("plot_q")
     qtbot.waitUntil(lambda: not find("plot_q_maximise").isHidden())
+
+
+def test_a_narrow_plot_shows_its_button_to_the_mouse_and_to_the_keyboard(
+    qtbot, window, find
+) -> None:
+    window.resize(1024, 700)
+    button, card = find("plot_q_maximise"), window.plots.card("plot_q")
+    qtbot.waitUntil(button.isHidden)
+    QApplication.sendEvent(card, QEnterEvent(QPointF(), QPointF(), QPointF()))
+    qtbot.waitUntil(button.isVisible)
+    # Not at the cost of its neighbours.
+    assert card.width() - 20 < window.plots.card("plot_critic_loss").width() < card.width() + 20
+    qtbot.waitUntil(lambda: button.width() >= button.sizeHint().width())
+    assert card.rect().contains(button.mapTo(card, button.rect().bottomRight()))
+    QApplication.sendEvent(card, QEvent(QEvent.Type.Leave))
+    qtbot.waitUntil(button.isHidden)
+    window.activateWindow()
+    find("plot_q_title").setFocus()
+    qtbot.waitUntil(button.isVisible)
+    button.setFocus()
+    assert button.isVisible()
+    find("plot_return_title").setFocus()
+    qtbot.waitUntil(button.isHidden)
 
 
 def test_no_plot_promises_what_a_first_run_does_not_show() -> None:

@@ -63,6 +63,13 @@ def test_arrows_read_one_value_after_the_other(qtbot, window, card, said) -> Non
     assert card.readout == ""
 
 
+def test_enter_fills_the_middle_with_a_plot_and_shows_all_again(qtbot, window, card) -> None:
+    for filled in (True, False):
+        qtbot.keyClick(card.plot, Key.Key_Return)
+        assert window.plots.card("plot_critic_loss").isHidden() is filled
+        assert not card.isHidden()
+
+
 def test_keys_zoom_and_show_everything_again(qtbot, window, card, said) -> None:
     low, high = shown(card)
     qtbot.keyClick(card.plot, Key.Key_Left)

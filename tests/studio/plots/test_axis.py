@@ -1,0 +1,69 @@
+"""The labels of axes, whatever range they show."""
+
+import math
+
+import pytest
+from PySide6.QtGui import QFont, QImage, QPainter
+from PySide6.QtWidgets import QApplication
+
+from studio.plots.axis import ShortAxis
+from studio.plots.canvas import PlotCanvas, PlotViewBox
+from studio.theme.sizes import scaled
+from studio.theme.theme import load_theme
+
+SPANS = [factor * 10.0**power for power in range(-1, 7) for factor in (1, 1.3, 1.7, 2.6, 4.4, 7.3)]
+
+
+@pytest.fixture(params=[1.0, 1.5, 2.0])
+def canvas(qtbot, qapp: QApplication, request):
+    """A plot as small as the lowest row has them in a window of 1024 pixels."""
+    before = qapp.font()
+    font = QFont(before)
+    font.setPointSizeF(request.param * before.pointSizeF())
+    qapp.setFont(font)
+    axes = ShortAxis("left"), ShortAxis("bottom")
+    made = PlotCanvas(PlotViewBox(), *axes)
+    qtbot.addWidget(made)
+    for axis in axes:
+        axis.set_theme(load_theme("light"))
+        axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
+        axis.enableAutoSIPrefix(False)
+    made.getAxis("left").setWidth(scaled(46))
+    made.getAxis("bottom").setHeight(scaled(22))
+    made.resize(scaled(105), max(scaled(64), 90))
+    made.show()
+    made.lay_out_now()
+    yield made
+    qapp.setFont(before)
+
+
+def labels(canvas: PlotCanvas, side: str) -> list[str]:
+    """Return what is written at an axis, as it is drawn."""
+    page = QImage(10, 10, QImage.Format.Format_RGB32)
+    painter = QPainter(page)
+    _, _, found = canvas.getAxis(side).generateDrawSpecs(painter)
+    painter.end()
+    return [text for _, _, text in found if text]
+
+
+def test_every_axis_of_a_small_plot_has_two_labels(canvas) -> None:
+    box = canvas.getViewBox()
+    for span in SPANS:
+        # As plots show a run, and returns, values or losses.
+        box.setRange(xRange=(-0.02 * span, span), yRange=(-0.7 * span, 0.4 * span), padding=0.0)
+        for side in ("bottom", "left"):
+            found = labels(canvas, side)
+            assert len(found) >= 2, (side, span, found)
+            assert len(set(found)) == len(found), (side, span, found)
+
+
+def test_every_logarithmic_axis_of_a_small_plot_has_two_labels(canvas) -> None:
+    canvas.set_logarithmic(True)
+    for low in (-3.1, -0.97, -0.2, 0.35, 2.1):
+        for decades in (0.33, 0.61, 1.0, 1.4, 2.7, 3.8, 6.2):
+            heights = low, low + decades
+            canvas.getViewBox().setRange(yRange=heights, padding=0.0)
+            found = labels(canvas, "left")
+            assert len(found) >= 2, (heights, found)
+            for text in found:
+                assert heights[0] - 1e-9 <= math.log10(float(text)) <= heights[1] + 1e-9
