@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from td3core.evaluation.overestimation import Overestimation
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
@@ -15,6 +17,8 @@ class EvaluationResult:
     lengths: tuple[int, ...]
     """Steps of each episode."""
     seed: int
+    overestimation: Overestimation | None = None
+    """The bias of the critics; None if it was not measured, or nothing was left to measure it."""
 
     @property
     def mean(self) -> float:
