@@ -62,12 +62,16 @@ PLOTS = (
         help=Text(
             "Mean value of the sampled actions by each critic, and the target both learn: rewards"
             " from a step on, discounted by γ, so about 1/(1 − γ) steps of them. An episode's"
-            " return is a sum without discount, and not to be compared with."
+            " return is a sum without discount, and not to be compared with. Dots: in evaluations,"
+            " what the smaller of both expects on average, and the discounted rewards obtained from"
+            " there on; expected above obtained: the critics promise too much."
         ),
         curves=(
             Curve("q1", Text("Q₁"), "curve_1"),
             Curve("q2", Text("Q₂"), "curve_2", style="stripes"),
             Curve("target", Text("target"), "curve_3", style="stripes"),
+            Curve("q_expected", Text("expected"), "curve_1", evaluations_of, style="dots"),
+            Curve("q_obtained", Text("obtained"), "curve_eval", evaluations_of, style="line+dots"),
         ),
         unit=Text("discounted return"),
         empty=Text("No updates yet. The discounted rewards that the critics expect."),

@@ -34,7 +34,10 @@ _GROUPS = (
     ),
     (Text("Exploration"), ("learning_starts", "buffer_size")),
     (Text("Reward"), ("reward_scale", "reward_floor")),
-    (Text("Evaluation"), ("eval_interval", "eval_episodes", "background_evaluation")),
+    (
+        Text("Evaluation"),
+        ("eval_interval", "eval_episodes", "bias_interval", "background_evaluation"),
+    ),
     (Text("Saving"), ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
     (
         Text("Environment and machine"),

@@ -2,6 +2,7 @@
 
 from td3core.checkpoint.header import Checkpoint, Header
 from td3core.evaluation.bundled import bundled_evaluation
+from td3core.evaluation.overestimation import ValueNetworks
 from td3core.inference.critic import Critic
 from td3core.playing.compared import AgentFacts, ComparedAgent
 from td3core.playing.disturbance import Variant, noise_of
@@ -32,6 +33,20 @@ def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
         mean_return=result.mean if result else None,
         noise=noise_of(header.tunables, left) if noisy else 0.0,
         run=run,
+    )
+
+
+def value_networks(source: Checkpoint) -> ValueNetworks | None:
+    """Return the critics of an agent, and what they learn from; None if it has none."""
+    critic, header = source.critic(), source.header
+    if critic is None:
+        return None
+    return ValueNetworks(
+        critic=critic,
+        target=source.target_critic(),
+        gamma=header.tunables.gamma,
+        reward_scale=header.config.reward_scale,
+        reward_floor=header.config.reward_floor,
     )
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ from td3core.exporters.registry import EXPORTERS, find_exporter
 if TYPE_CHECKING:
     from td3core.checkpoint import Checkpoint
     from td3core.config import EnvChoice
-    from td3core.evaluation.result import EvaluationResult
+    from td3core.evaluation.result import EvaluationResult, Overestimation
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the episodes.")]
@@ -31,22 +32,45 @@ def evaluate_command(
     checkpoint: CheckpointFile,
     episodes: Episodes = 10,
     seed: Seed = 0,
+    bias: Annotated[
+        bool, typer.Option("--bias", help="Measure how far its critics overestimate, too.")
+    ] = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
     """Evaluate a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
+    from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     require_class(found.header.config.numerics)
+    critics = value_networks(found) if bias else None
+    if bias and critics is None:
+        raise RequestError("{file} holds no critics to measure.", file=path.name)
     obtain_consent(found.header.config.choice, given=trust_env)
     with environment_of(found, path) as choice:
-        result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
+        result = evaluate(found.policy(), choice, episodes=episodes, seed=seed, critics=critics)
     assert result is not None
-    return _evaluation(result, found.header.env.reward_threshold, as_json)
+    more = {}
+    if bias:
+        measured = result.overestimation
+        more["bias"] = measured and asdict(measured)
+        if not as_json:
+            print_result(_bias_in_words(measured))
+    return _evaluation(result, found.header.env.reward_threshold, as_json, **more)
+
+
+def _bias_in_words(found: "Overestimation | None") -> str:
+    if found is None:
+        return "bias of the critics: the episodes leave no rewards to compare them with"
+    return (
+        f"bias of the critics {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}],"
+        f" deviation {found.std:.3f}: they expect {found.q:.2f}, {found.returns:.2f} was obtained"
+        f" ({found.states} states)"
+    )
 
 
 def replay_command(

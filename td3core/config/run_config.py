@@ -245,6 +245,19 @@ class RunConfig:
         high=1000,
         help=Text("Noise-free episodes per evaluation."),
     )
+    bias_interval: int = setting(
+        1,
+        label=Text("Overestimation every"),
+        zero="never",
+        unit=Text("evaluations"),
+        low=0,
+        high=1000,
+        help=Text(
+            "Evaluations between measurements of how far the critics overestimate. Their episodes"
+            " are played on past a time limit for it; returns stay the same. At least 5 on a"
+            " machine with one processor core."
+        ),
+    )
     background_evaluation: bool = setting(
         True,
         label=Text("Evaluate in background"),

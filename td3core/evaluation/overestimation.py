@@ -14,7 +14,6 @@ for the return, until what is missing weighs less than a hundredth.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Doubles, Floats
 from td3core.errors import require_no_interrupt
+from td3core.evaluation.result import Overestimation
 from td3core.inference.critic import Critic
 from td3core.playing.numbers import EpisodeLog, discounted_returns
 from td3core.playing.playback import Act, Playback
@@ -65,34 +65,6 @@ class EpisodeValues(NamedTuple):
     """Discounted returns G, (n,)."""
     open: Doubles
     """Weight of min Q at the last state in each return, (n,); 0 where the episode terminated."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overestimation:
-    """The bias of the critics over the states of completed episodes.
-
-    Biases are divided by the larger of |mean G| and 1.
-    """
-
-    mean: float
-    """Of min(Q₁, Q₂); above 0 the critics promise too much."""
-    std: float
-    """Standard deviation of that bias over the states."""
-    low: float
-    """Lower end of the 95 % interval of ``mean``: a bootstrap over the episodes."""
-    high: float
-    """Upper end."""
-    critics: tuple[float, ...]
-    """Mean bias of each critic."""
-    target: float | None
-    """Mean bias of the minimum of the targets."""
-    q: float
-    """Mean min(Q₁, Q₂), not divided."""
-    returns: float
-    """Mean discounted return, not divided."""
-    open: float
-    """Mean weight, in the returns, of a value in place of rewards that were not seen."""
-    states: int
 
 
 def episode_values(

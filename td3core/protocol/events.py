@@ -170,6 +170,19 @@ class Evaluated:
     is_best: bool
     wall_s: float
     reward_threshold: float | None = None
+    q_expected: float | None = None
+    """Mean min(Q1, Q2) at the states of the episodes; None, as is all below, if not measured."""
+    q_obtained: float | None = None
+    """Mean discounted return from there on."""
+    bias: float | None = None
+    """See :class:`~td3core.evaluation.overestimation.Overestimation`, also for the rest."""
+    bias_low: float | None = None
+    bias_high: float | None = None
+    bias_std: float | None = None
+    bias_q1: float | None = None
+    bias_q2: float | None = None
+    bias_target: float | None = None
+    bias_open: float | None = None
 
     @property
     def success(self) -> float | None:

@@ -29,6 +29,16 @@ EVALUATION_METRICS = (
     EvaluationMetric("mean", "mean return"),
     EvaluationMetric("std", "standard deviation of the returns (population)"),
     EvaluationMetric("success", "share of episodes that reach the environment's reward threshold"),
+    EvaluationMetric("q_expected", "mean of min(Q1, Q2) at the states of the episodes"),
+    EvaluationMetric("q_obtained", "mean discounted return from these states on"),
+    EvaluationMetric("bias", "mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)"),
+    EvaluationMetric("bias_low", "lower end of its 95 % interval, bootstrap over the episodes"),
+    EvaluationMetric("bias_high", "upper end"),
+    EvaluationMetric("bias_std", "standard deviation of the bias over the states"),
+    EvaluationMetric("bias_q1", "bias of Q1"),
+    EvaluationMetric("bias_q2", "bias of Q2; absent with one critic"),
+    EvaluationMetric("bias_target", "bias of the smaller target"),
+    EvaluationMetric("bias_open", "mean weight of a value in place of rewards in the returns"),
 )
 EVALUATION_COLUMNS = (
     "env_steps",

@@ -11,6 +11,7 @@ from td3core.config import EnvChoice, RunConfig
 from td3core.envs.make import note_usable
 from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
+from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
 from td3core.system.child_process import (
@@ -31,7 +32,15 @@ class _Failed:
     reason: str
 
 
-_CODEC = Codec(Policy, EvaluationResult, _Failed)
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """Who plays, and the critics whose bias is measured with it."""
+
+    policy: Policy
+    critics: ValueNetworks | None
+
+
+_CODEC = Codec(_Agent, EvaluationResult, _Failed)
 
 
 class EvaluationProcessError(Exception):
@@ -45,9 +54,9 @@ class EvaluationProcess(ChildProcess):
         work = (config.choice, config.eval_episodes, config.seed)
         super().__init__("evaluations", _CODEC, _evaluate_all, *work)
 
-    def send(self, policy: Policy) -> None:
-        """Queue a policy."""
-        self.pipe.send(policy)
+    def send(self, policy: Policy, critics: ValueNetworks | None) -> None:
+        """Queue a policy, and the critics whose bias is measured with it."""
+        self.pipe.send(_Agent(policy, critics))
 
     def receive(self) -> EvaluationResult:
         """Return the result of the oldest policy sent, of a process that is ready.
@@ -76,9 +85,10 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
     pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         while True:
-            policy = pipe.receive()
+            agent = pipe.receive()
             try:
-                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
+                policy, critics = agent.policy, agent.critics
+                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed, critics=critics))
             except BaseException as problem:
                 # Ctrl-C does not reach this process: whatever it is, the environment raised it.
                 pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

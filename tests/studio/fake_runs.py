@@ -12,10 +12,11 @@ from studio.session.history import RunHistory
 from studio.session.record import RunRecord
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.protocol.rows import EPISODE_COLUMNS
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.text import Text
+from tests.support.tables import PLAIN_EVALUATION
 
 
 def make_run(
@@ -74,7 +75,7 @@ def _write_tables(run: RunDirectory, first: int, last: int) -> None:
     for number, step in enumerate(range(first + 100, last + 1, 100)):
         value = return_at(step)
         episodes.add((number, step, value, value, 100, 0, f"{step / 150:.3f}"))
-    evaluations = run.table("evaluations", EVALUATION_COLUMNS)
+    evaluations = run.table("evaluations", PLAIN_EVALUATION)
     for step in range(first + 250, last + 1, 250):
         value = return_at(step) + 50
         evaluations.add((step, value, 9.0, "", 0, value, 100, 0, f"{step / 150:.3f}"))

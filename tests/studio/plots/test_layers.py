@@ -196,8 +196,8 @@ def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, wi
     past.training.append([(float(step), step, -5.0) for step in range(50, 501, 50)])
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
-    dimmed = window.plots.card("plot_q").plot.listDataItems()[3:]
-    assert [drawn_points(item) for item in dimmed] == [10, 0, 0]
+    dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]
+    assert [drawn_points(item) for item in dimmed] == [10, 0, 0, 0, 0]
     # The parents' curves have axes, before the branch has any point of its own.
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 1.0
     assert window.plots.card("plot_q").plot.getViewBox().viewRange()[0][1] >= 500

@@ -22,9 +22,9 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluation import bundled as bundled_agents
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
+from tests.support.tables import PLAIN_EVALUATION
 
 # Qt's off-screen platform says so for every window with a smallest size.
 pytestmark = pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True)
@@ -107,7 +107,7 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
     qtmodeltester: ModelTester,
 ) -> None:
     run = make_run(tmp_path, 0, "step_000100000", "step_000050000", "best", "last")
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     table.add((50_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
@@ -217,7 +217,7 @@ def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
         checkpoint, "read_header", lambda path: replace(header_of(path), evaluation=None)
     )
     run, older = make_run(tmp_path, 0, "last"), make_run(tmp_path, 1, "last")
-    table = older.table("evaluations", EVALUATION_COLUMNS)
+    table = older.table("evaluations", PLAIN_EVALUATION)
     table.add((250_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)

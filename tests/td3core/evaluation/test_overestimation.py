@@ -1,6 +1,9 @@
 """The bias of critics against returns that are known."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.checkpoint import load, save
+from td3core.checkpoint.agent import value_networks
+from td3core.cli.app import main
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.overestimation import (
     EpisodeValues,
@@ -17,7 +23,10 @@ from td3core.evaluation.overestimation import (
 )
 from td3core.inference.critic import Critic
 from td3core.inference.policy import Policy
+from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_table
 from tests.support.scripted import Script
+from tests.td3core.helpers import finish
 
 STILL = Policy([(np.zeros((1, 2), np.float32), np.zeros(1, np.float32))], "relu")
 LIMIT = [(4, "truncated")]
@@ -175,3 +184,70 @@ def test_the_interval_is_that_of_drawing_episodes_again() -> None:
     assert (found.mean, found.states) == (3.0, 15)
     # Three draws of three: 1/27 of them are three times the same episode.
     assert (found.low, found.high) == (1.0, 6.0)
+
+
+def test_an_evaluation_in_another_process_measures_the_same(runs_dir: Path) -> None:
+    values = {"steps": 120, "eval_interval": 60, "learning_starts": 20, "twin_critics": True}
+    rows = []
+    for background in (True, False):
+        ended = finish(
+            runs_dir / str(background), "Pendulum-v1", background_evaluation=background, **values
+        )
+        rows.append([_without_time(row) for row in read_table(ended.run / "evaluations.csv")])
+    assert rows[0] == rows[1]
+    assert [row["bias"] != "" for row in rows[0]] == [True, True]
+    assert float(rows[0][0]["bias_low"]) <= float(rows[0][0]["bias"])
+    # The agent of a file is the one that was measured.
+    saved = load(RunDirectory.open(ended.run).last)
+    again = evaluate(
+        saved.policy(),
+        saved.header.config.choice,
+        episodes=saved.header.config.eval_episodes,
+        seed=saved.header.config.seed,
+        critics=value_networks(saved),
+    )
+    assert again is not None
+    assert again.overestimation is not None
+    assert str(again.overestimation.mean) == rows[0][-1]["bias"]
+
+
+def _without_time(row: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in row.items() if name != "time_s"}
+
+
+@pytest.mark.parametrize("interval", [0, 2])
+def test_measuring_changes_nothing_that_is_learnt(runs_dir: Path, interval: int) -> None:
+    values = {"steps": 90, "eval_interval": 30, "learning_starts": 20}
+    always = finish(runs_dir / "always", "Pendulum-v1", **values)
+    rarely = finish(runs_dir / "rarely", "Pendulum-v1", bias_interval=interval, **values)
+    ends = [load(RunDirectory.open(ended.run).last).tensors for ended in (always, rarely)]
+    # Check sums of the buffer go by how its file is written.
+    names = [name for name in ends[0] if not name.startswith("replay.")]
+    assert all(np.array_equal(ends[0][name], ends[1][name]) for name in names)
+    measured = [row["bias"] != "" for row in read_table(rarely.run / "evaluations.csv")]
+    assert measured == ([False, True, False] if interval else [False] * 3)
+
+
+def test_eval_measures_a_saved_agent_and_says_so(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = finish(runs_dir, "Pendulum-v1", steps=60, learning_starts=20)
+    words = ["eval", str(ended.last_checkpoint), "--episodes", "2", "--bias"]
+    assert main([*words, "--json"]) == 0
+    bias = json.loads(capsys.readouterr().out)["bias"]
+    assert bias["states"] == 400
+    assert bias["low"] <= bias["mean"] <= bias["high"]
+    assert main(words) == 0
+    assert "400 states" in capsys.readouterr().out
+
+
+def test_an_agent_without_critics_is_refused(
+    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = finish(runs_dir, "Pendulum-v1", steps=60, learning_starts=20)
+    assert ended.last_checkpoint is not None
+    saved, actor = load(ended.last_checkpoint), tmp_path / "actor.safetensors"
+    alone = {name: array for name, array in saved.tensors.items() if name.startswith("actor.")}
+    save(actor, replace(saved.header, complete=False), alone)
+    assert main(["eval", str(actor), "--bias"]) == 2
+    assert "holds no critics to measure" in capsys.readouterr().err

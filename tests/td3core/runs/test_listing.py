@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory, training_columns
@@ -30,6 +29,7 @@ from td3core.runs.metadata import (
 from td3core.runs.tables import read_last_row, read_numbers
 from td3core.text import Text
 from td3core.training.launch import train
+from tests.support.tables import PLAIN_EVALUATION
 from tests.td3core.helpers import tiny, write_checkpoint
 
 
@@ -323,7 +323,7 @@ def test_a_table_without_its_first_column_has_no_rows(tmp_path: Path) -> None:
 
 def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Path) -> None:
     run = create(runs_dir)
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     table.add((100, -5.0, 1.5, "", 1, "-6.5 -3.5", "10 12", 2, "0.1"))
     table.flush()
     found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))

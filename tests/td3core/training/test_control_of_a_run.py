@@ -225,7 +225,8 @@ def test_a_stop_saves_the_last_checkpoint_and_ends_the_run(runs_dir: Path, scrip
     control = Control()
     # The evaluation after step 30 takes two episodes of 10 steps in the same script.
     script = Script(on_step=at_step(33 + 20, control.stop))
-    outcome, told = run(runs_dir, scripted(script), control=control, eval_interval=10)
+    counted = {"eval_interval": 10, "bias_interval": 0}
+    outcome, told = run(runs_dir, scripted(script), control=control, **counted)
     assert isinstance(outcome, Ended)
     assert (outcome.stopped, outcome.env_steps, outcome.updates) == ("user", 33, 13)
     assert outcome.last_checkpoint is not None
