@@ -14,6 +14,7 @@ from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
+from td3core.text import Text
 
 _LEAST = float("-inf")
 
@@ -110,12 +111,25 @@ def detail_of(row: RunRow) -> str:
     return found.description
 
 
-def lines_of(row: RunRow) -> tuple[str, str]:
-    """Return the two lines of a run in the list: what differs stands before what many share."""
+def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
+    """Return the two lines of a run in the list: what differs stands before what many share.
+
+    There is little room: only ``spoken`` they have words for the number of live changes.
+    """
     found, detail = row.summary, detail_of(row)
     if found is None:
         return _shown(Path(row.path.name)), detail
-    return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
+    tuned = live_changes_of(row)
+    if tuned and not spoken:
+        tuned = f"Δ{found.live_changes}"
+    about = (tuned, detail if found.name else "", found.env)
+    return found.name or detail, " · ".join(filter(None, about))
+
+
+def live_changes_of(row: RunRow) -> str:
+    """Return how many live settings of a run were changed; empty without any."""
+    count = row.summary.live_changes if row.summary else 0
+    return str(Text.counted("{n} live change", "{n} live changes", n=count)) if count else ""
 
 
 def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
@@ -154,6 +168,7 @@ def about(row: RunRow, parent: str = "") -> str:
     preset = "" if found.preset == found.env else found.preset or "TD3 defaults"
     if found.changed:
         parts.append(f"Changed: {_html(found.changed)}")
+    parts.append(live_changes_of(row))
     facts = (_html(preset), f"seed {found.seed}", format_duration(found.wall_s))
     parts.append(" · ".join(filter(None, facts)))
     made = _local(found.created)

@@ -19,7 +19,7 @@ from td3core.runs.metadata import Parent
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 
-SCHEMA = 2
+SCHEMA = 3
 LEAST_RUNS = 200
 """Shorter lists are read in a moment."""
 _MOST_BYTES = 256 * 2**20
