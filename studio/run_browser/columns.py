@@ -135,12 +135,25 @@ def detail_of(row: RunRow) -> str:
     return found.description
 
 
-def lines_of(row: RunRow) -> tuple[str, str]:
-    """Return the two lines of a run in the list: what differs stands before what many share."""
+def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
+    """Return the two lines of a run in the list: what differs stands before what many share.
+
+    There is little room: only ``spoken`` they have words for the number of live changes.
+    """
     found, detail = row.summary, detail_of(row)
     if found is None:
         return _shown(Path(row.path.name)), detail
-    return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
+    tuned = live_changes_of(row)
+    if tuned and not spoken:
+        tuned = f"Δ{found.live_changes}"
+    about = (tuned, detail if found.name else "", found.env)
+    return found.name or detail, " · ".join(filter(None, about))
+
+
+def live_changes_of(row: RunRow) -> str:
+    """Return how many live settings of a run were changed; empty without any."""
+    count = row.summary.live_changes if row.summary else 0
+    return str(Text.counted("{n} live change", "{n} live changes", n=count)) if count else ""
 
 
 def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
@@ -182,6 +195,7 @@ def about(row: RunRow, parent: str = "") -> str:
     preset = "" if found.preset == found.env else found.preset or tr("TD3 defaults")
     if found.changed:
         parts.append(tr("Changed: {settings}", settings=_html(found.changed)))
+    parts.append(live_changes_of(row))
     seed = tr("seed {seed}", seed=found.seed)
     facts = (_html(preset), seed, format_duration(found.wall_s))
     parts.append(" · ".join(filter(None, facts)))

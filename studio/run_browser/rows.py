@@ -20,7 +20,7 @@ from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 from td3core.text import from_plain, plain
 
-SCHEMA = 2
+SCHEMA = 3
 LEAST_RUNS = 200
 """Shorter lists are read in a moment."""
 _MOST_BYTES = 256 * 2**20

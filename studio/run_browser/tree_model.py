@@ -24,6 +24,7 @@ from studio.run_browser.columns import (
     alignment,
     detail_of,
     lines_of,
+    live_changes_of,
     sort_key,
     text_of,
 )
@@ -245,7 +246,7 @@ class RunTreeModel(QAbstractItemModel):
         if role == LINES:
             return lines_of(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return " · ".join(filter(None, lines_of(row)))
+            return " · ".join(filter(None, lines_of(row, spoken=True)))
         return None
 
     def setData(  # noqa: N802
@@ -304,7 +305,14 @@ class RunTreeModel(QAbstractItemModel):
         parent = self._parent_title(row)
         cells = [text_of(row, column, self._state(row), parent) for column in RunColumn]
         note, env = (row.summary.note, row.summary.env) if row.summary else (row.problem, "")
-        words = (*cells, detail_of(row), env, row.path.name, note.replace("\n", " "))
+        words = (
+            *cells,
+            detail_of(row),
+            live_changes_of(row),
+            env,
+            row.path.name,
+            note.replace("\n", " "),
+        )
         return plain_minus(" ".join(words))
 
     def _parent_title(self, row: RunRow) -> str:

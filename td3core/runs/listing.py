@@ -54,6 +54,8 @@ class RunSummary:
     """The group of runs it was started with; empty without one."""
     changed: str = ""
     """The settings that differ from its preset's."""
+    live_changes: int = 0
+    """How many live settings were changed while it trained, or will be if it was begun so."""
 
     @property
     def description(self) -> str:
@@ -188,6 +190,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
         changed=changed_settings(run, usual),
+        live_changes=sum("field" in entry for entry in run.journal()),
     )
 
 
