@@ -98,7 +98,7 @@ def test_the_run_resumes_exactly_and_measures_the_agent_that_was_pending(run: Pa
     assert straight.header.counters.unmarked == 600
     assert replace(last.header.counters, unmarked=600) == straight.header.counters
     assert all(np.isfinite(a).all() for a in last.tensors.values() if a.dtype.kind == "f")
-    said = [str(warned.message) for warned in told.all(Warned)]
+    said = [warned.message for warned in told.all(Warned)]
     assert [message.template for message in said[:1]] == [KERNELS_ASSUMED]
     assert RunDirectory.open(run).config.engine == "torch"
     # Torch chooses its kernels by the maker too, of which nothing was recorded.

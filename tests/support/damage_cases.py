@@ -119,7 +119,9 @@ def go_on(path: Path, steps: int = 233) -> None:
         require_sentence(RequestError(str(outcome.message)))
     elif isinstance(outcome, Failed):
         # What a run says of weights that are numbers, but not those of an agent.
-        assert outcome.message.startswith(("Training diverged", "The evaluation")), outcome.details
+        assert str(outcome.message).startswith(("Training diverged", "The evaluation")), (
+            outcome.details
+        )
 
 
 class Cases:

@@ -136,7 +136,7 @@ def test_a_renderer_of_another_version_ends_with_a_sentence(
         patch.setattr("td3core.system.child_process.__version__", "0.0.9")
         with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
             player.load(agent)
-    assert f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it." in said.args[0]
+    assert f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it." in str(said.args[0])
     assert player.state is PlayerState.CRASHED
 
 

@@ -112,7 +112,8 @@ def described_by_core(window: MainWindow) -> set[str]:
     for kind in (RunConfig, Tunables):
         for name, spec in specs(kind):
             found += [name, spec.label, spec.help, spec.unit, spec.zero, spec.lowest, spec.symbol]
-            found += [*spec.choices, ", ".join(spec.choices), type_words(name)]
+            found += [*spec.help.values.values(), *spec.choices]
+            found += [", ".join(spec.choices), type_words(name)]
     for preset in load_presets().values():
         found += [preset.name, preset.about, preset.env]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]

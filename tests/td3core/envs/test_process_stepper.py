@@ -235,7 +235,9 @@ def test_processes_of_another_version_refuse_the_run_with_a_sentence(
     monkeypatch.setattr("td3core.system.child_process.__version__", "0.0.9")
     outcome, _ = fail(runs_dir, "own_fleet:Torchless", num_envs=2, env_processes=2)
     assert outcome.request
-    assert outcome.message == f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it."
+    assert (
+        str(outcome.message) == f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it."
+    )
     assert not multiprocessing.active_children()
 
 

@@ -81,8 +81,8 @@ def test_a_process_of_another_version_is_done_without_and_its_sentence_told(
     outcome, told = run(runs_dir, "Pendulum-v1", background_evaluation=True, **PENDULUM)
     assert isinstance(outcome, Ended)
     (warned,) = told.all(Warned)
-    assert "TD3 Studio was updated from 0.0.9 to" in warned.message
-    assert warned.message.endswith("restart it.")
+    assert "TD3 Studio was updated from 0.0.9 to" in str(warned.message)
+    assert str(warned.message).endswith("restart it.")
     assert told.all(Evaluated)
 
 
