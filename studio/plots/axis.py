@@ -305,11 +305,14 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def _power(exponent: float) -> str:
-    """Return a power of ten with as few digits as it needs: 1e−3, 0.05, 2, 1500, 1e4."""
+    """Return a power of ten with as few digits as it needs: 1e-3, 0.05, 2, 1500, 1e4.
+
+    An exponent has the hyphen with which it is typed: a minus sign would take the room of a digit.
+    """
     digits, power = f"{10.0**exponent:.2e}".split("e")
     if int(power) in _PLAIN:
         return f"{float(digits) * 10.0 ** int(power):g}"
-    return typographic(f"{float(digits):g}e{int(power)}")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def _short(value: float, spacing: float) -> str:

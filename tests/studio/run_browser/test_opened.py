@@ -74,9 +74,9 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     assert window.model.record.curves.training.column("env_steps")[0] == 750
     plot = window.plots.card("plot_q").plot
     # Curves of parents are made for the first run that has some.
-    qtbot.waitUntil(lambda: len(plot.listDataItems()) > 3)
+    qtbot.waitUntil(lambda: len(plot.listDataItems()) > 5)
     items = plot.listDataItems()
-    own, dim = items[0], items[3]
+    own, dim = items[0], items[5]
     qtbot.waitUntil(lambda: dim.xData is not None and len(dim.xData) == 14)
     assert (own.xData[0], dim.xData[-1]) == (750, 700)
     faint, full = (item.opts["pen"].color() for item in (dim, own))
