@@ -57,7 +57,7 @@ def test_negative_numbers_have_one_minus_sign_wherever_the_window_shows_them(qap
         *("−1.500k", "−5", "−0.25"),
     ]
     axis.setLogMode(x=False, y=True)
-    assert axis.tickStrings([-4.0], 1.0, 1.0) == ["1e−4"]
+    assert axis.tickStrings([-4.0], 1.0, 1.0) == ["1e-4"]
 
 
 @pytest.mark.parametrize(
