@@ -70,7 +70,7 @@ PLOTS = (
             Curve("q1", Text("Q₁"), "curve_1"),
             Curve("q2", Text("Q₂"), "curve_2", style="stripes"),
             Curve("target", Text("target"), "curve_3", style="stripes"),
-            Curve("q_expected", Text("expected"), "curve_1", evaluations_of, style="dots"),
+            Curve("q_expected", Text("expected"), "warn", evaluations_of, style="line+dots"),
             Curve("q_obtained", Text("obtained"), "curve_eval", evaluations_of, style="line+dots"),
         ),
         unit=Text("discounted return"),

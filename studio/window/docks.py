@@ -85,7 +85,10 @@ class Docks(QObject):
             self._panels.named(name)
 
     def _prepare_tabs(self) -> None:
-        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
+        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window.
+
+        One whose panels have all been moved or closed but for one may lie over the toolbar.
+        """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
             tabs.setAccessibleName(tr("Panels in this place"))
@@ -93,6 +96,9 @@ class Docks(QObject):
             tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)
             shown = tabs.count() > 1 and tabs.geometry().intersects(self._window.rect())
+            if tabs.count() == 1:
+                # Qt shows it again with a second panel in its place.
+                tabs.hide()
             policy = Qt.FocusPolicy.TabFocus if shown else Qt.FocusPolicy.NoFocus
             tabs.setFocusPolicy(policy)
 
