@@ -115,9 +115,9 @@ class Killed(BaseException):
 def begun(runs_dir: Path) -> Path:
     """Return the folder of a run whose process was killed before it was described."""
 
-    def kill(run: RunDirectory) -> None:
-        (run.path / "lock").touch()
-        (run.path / ".run.toml.1.2.part").write_text("schema = 1")
+    def kill(folder: Path) -> None:
+        (folder / "lock").touch()
+        (folder / ".run.toml.1.2.part").write_text("schema = 1")
         raise Killed
 
     with pytest.raises(Killed):
