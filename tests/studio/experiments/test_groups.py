@@ -181,11 +181,13 @@ def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, r
         fill_in(find, env, 40, seed)
         window.toolbar.action("queue").trigger()
     find("queue_start_button").click()
-    # Between the two runs the queue is empty and nothing trains, for a moment.
     qtbot.waitUntil(lambda: window.model.record.config is not None, timeout=PATIENCE_MS)
     assert window.model.record.config.seed == 2
     qtbot.waitUntil(lambda: not window.many.busy, timeout=PATIENCE_MS)
-    assert not window.many.queue.runs
+    # The other one is kept, with the reason.
+    (kept,) = window.many.queue.runs
+    assert kept.config.env == "No/Such-v0"
+    assert "No/Such-v0" in kept.problem
 
 
 def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, find) -> None:

@@ -98,7 +98,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    dimmed = card.plot.listDataItems()[3].xData
+    dimmed = card.plot.listDataItems()[5].xData
     assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
     assert RunDirectory.open(started.run).parent.run == parent.path.name
 

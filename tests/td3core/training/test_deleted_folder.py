@@ -98,7 +98,11 @@ def test_a_killed_run_that_lost_its_folder_is_resumed_from_the_new_one(
         if step == 52:
             shutil.copytree(runs_dir, copies)
 
-    run(runs_dir, scripted(Script(on_step=on_step)), **VALUES | {"checkpoint_interval": 0})
+    run(
+        runs_dir,
+        scripted(Script(on_step=on_step)),
+        **VALUES | {"checkpoint_interval": 0, "bias_interval": 0},
+    )
     (killed,) = copies.iterdir()
     # It was saved anew as soon as that was noticed, not only at the next checkpoint.
     assert RunDirectory.open(killed).last.exists()
