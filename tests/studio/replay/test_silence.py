@@ -203,7 +203,7 @@ def test_a_stopped_process_is_noticed_within_two_seconds_and_may_come_back(
     with qtbot.waitSignal(player.silent, timeout=WAIT_MS) as told:
         pass
     assert 1000 * (time.monotonic() - began) < NOTICED_MS + 500
-    assert told.args[0].startswith("The renderer is not answering")
+    assert str(told.args[0]).startswith("The renderer is not answering")
     assert pane.renderer_button.isVisible()
     os.kill(player.pid, signal.SIGCONT)
     with qtbot.waitSignals([player.silent, player.frame_ready], timeout=WAIT_MS):

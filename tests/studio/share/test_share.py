@@ -118,7 +118,8 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     assert folder_button is not None
     qtbot.mouseClick(folder_button, Qt.MouseButton.LeftButton)
     assert folders == [str(tmp_path)]
-    assert notes == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
+    told_of = [tuple(map(str, each)) for each in notes]
+    assert told_of == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
     growth = share.findChild(QAction, "share_growth_action")
     assert growth is not None
     assert growth.toolTip() == "This agent belongs to no run"
