@@ -78,7 +78,7 @@ def test_the_processes_of_a_group_import_what_was_allowed_though_no_answer_is_re
     resumed = ResumedGroup(path=make_group((2, 3), env).path)
     refused = ending(new).problem
     assert refused is not None
-    assert "theirs_env.py, which you have not allowed" in refused
+    assert "theirs_env.py, which you have not allowed" in str(refused)
     assert stranger.imported == set()
     with_user_consent(config.choice)
     for job in (new, resumed):
