@@ -1,5 +1,6 @@
 """The commands that train, and the one that checks whether a run resumes exactly."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -176,6 +177,7 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     """Return how a run ended that has taken all its steps; ``total`` is their new number."""
     from td3core.protocol.run_status import RunStatus
     from td3core.runs.listing import summarise
+    from td3core.runs.lock import RunLock, left_behind
     from td3core.runs.reader import ending_of
 
     summary, steps = summarise(run), run.config.steps if total is None else total
@@ -183,6 +185,10 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     reached = steps <= summary.env_steps < steps + run.config.num_envs
     if summary.state is not RunStatus.FINISHED or not reached:
         return None
+    if left_behind(run.path):
+        # Killed when it had finished: nothing is left to do but to give its lock back.
+        with contextlib.suppress(RequestError, OSError), RunLock(run.path):
+            pass
     return ending_of(run.path)
 
 

@@ -17,8 +17,8 @@ from td3core.protocol.steering import Ask, Request, Requesting
 from td3core.remote.inbox import REQUESTS, check_values
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.listing import state_of
 from td3core.runs.liveness import Liveness
-from td3core.runs.lock import left_behind
 from td3core.runs.status import RequestOutcome, Status
 
 _POLL_S = 0.05
@@ -145,11 +145,13 @@ class RemoteControl(Requesting):
         raise self._not_running()
 
     def _not_running(self) -> RequestError:
-        run, ending = self.run.name, self._directory.ending()
-        state = RunStatus.INTERRUPTED
-        if ending is not None and not left_behind(self.run):
-            state = ending.state
-        return RequestError("{run} is not running; it {state}.", run=run, state=state.phrase)
+        state, _ = state_of(self._directory)
+        if state is RunStatus.RUNNING:
+            # A lock of another machine, without a sign of life.
+            state = RunStatus.INTERRUPTED
+        return RequestError(
+            "{run} is not running; it {state}.", run=self.run.name, state=state.phrase
+        )
 
     def wait(self, ticket: int, timeout_s: float) -> RequestOutcome:
         """Wait for the answer to a request, and withdraw it if none comes.

@@ -230,6 +230,9 @@ def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
     if held:
         return RunStatus.RUNNING, ending
     if was_left and lock.left_behind(run.path):
+        # One that was killed right after its last step was recorded has finished all the same.
+        if ending and ending.stopped == "finished" and ending.env_steps >= run.config.steps:
+            return RunStatus.FINISHED, ending
         return RunStatus.INTERRUPTED, ending
     if ending is not None:
         return ending.state, ending

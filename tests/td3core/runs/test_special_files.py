@@ -346,7 +346,7 @@ def test_a_run_of_a_newer_version_is_listed_with_the_reason(
     (run.with_name("no run")).mkdir()
     found = json.loads(listed(run.parent, capsys, "--json"))
     assert [(Path(each["run"]).name, each["state"]) for each in found] == [
-        ("a", "interrupted"),
+        ("a", "finished"),
         ("newer", "unreadable"),
     ]
     assert found[0].keys() == found[1].keys()

@@ -12,9 +12,11 @@ from td3core.cli import app
 from td3core.config import to_dict
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Tuned, Warned
+from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
-from td3core.runs.lock import RunLock
+from td3core.runs.listing import summarise
+from td3core.runs.lock import RunLock, left_behind
 from td3core.runs.resumption import pending_changes, resume_point
 from td3core.training.launch import train
 from tests.support.lives import differences
@@ -233,6 +235,22 @@ def test_a_script_that_resumes_until_the_run_is_over_is_told_that_it_is(
     assert contents(ended.run) == before
     # It has gone further than this.
     assert app.main(["resume", str(ended.run), "--steps", "55"]) == 2
+
+
+def test_a_run_killed_right_after_it_had_finished_is_finished(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = finish(runs_dir, **VALUES | {"num_envs": 3})
+    before = contents(ended.run)
+    with RunLock(ended.run):
+        left = {name: (ended.run / name).read_text() for name in ("lock", "lock.json")}
+    for name, text in left.items():
+        (ended.run / name).write_text(text)
+    assert left_behind(ended.run)
+    assert summarise(RunDirectory.open(ended.run)).state is RunStatus.FINISHED
+    assert app.main(["resume", str(ended.run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["stopped"] == "finished"
+    assert contents(ended.run) == before
 
 
 def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs_dir: Path) -> None:
