@@ -78,7 +78,7 @@ def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
     runs_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(played, "suffixes", iter(("-a", "-b")))
+    monkeypatch.setattr(played, "suffixes", iter(("_3seeds_a", "_3seeds_b")))
     window.toolbar.action("lessons").trigger()
     window.findChild(LessonsDialog).run.click()
     lesson, comparing = lessons[0], window.comparison.session
@@ -99,8 +99,8 @@ def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
     second.show(0, SeedState.TRAINING, run=path)
     qtbot.waitUntil(lambda: len(comparing.shown.lines["return"]) >= 2)
     assert {line.label.partition(" · ")[0] for line in comparing.shown.lines["return"]} == {
-        "tau 0.1",
-        "tau 0.2",
+        "TD3 tau 0.1",
+        "TD3 tau 0.2",
     }
 
 
