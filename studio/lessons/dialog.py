@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count
+from studio.theme.sizes import scaled
 from studio.widgets.controls import make_button, make_label
 from studio.widgets.forms import resize_within_screen
 from td3core.experiments.lessons import Lesson
@@ -43,7 +44,8 @@ class LessonsDialog(QDialog):
         self.list = QListWidget()
         self.list.setObjectName("lesson_list")
         self.list.setAccessibleName(tr("Lessons"))
-        self.list.setFixedWidth(_LIST_WIDTH)
+        self.list.setFixedWidth(scaled(_LIST_WIDTH))
+        self.list.setSpacing(3)
         self.list.addItems([lesson.title for lesson in self._lessons])
         self.view = QTextBrowser()
         self.view.setObjectName("lesson_view")
