@@ -68,7 +68,6 @@ class LessonsDialog(QDialog):
         buttons.rejected.connect(self.reject)
         self.list.currentRowChanged.connect(self._show)
         self.run.clicked.connect(self._ask_for_it)
-        self.list.itemActivated.connect(self._ask_for_it)
         self.list.setCurrentRow(0)
         self.list.setFocus(Qt.FocusReason.OtherFocusReason)
 
