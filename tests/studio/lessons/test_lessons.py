@@ -65,7 +65,8 @@ def test_enter_asks_for_the_current_lesson(
     asked: list[Lesson] = []
     dialog.wanted.connect(asked.append)
     dialog.list.setCurrentRow(2)
-    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    with qtbot.waitSignal(dialog.wanted):
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     assert asked == [lessons[2]]
     assert not dialog.isVisible()
 
