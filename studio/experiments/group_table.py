@@ -11,9 +11,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
+from studio.theme.sizes import scaled
 from td3core.experiments.groups.seed_status import SeedStatus
 
-_WIDTHS = {
+_WIDTHS = {  # With the usual font.
     SeedColumn.SEED: 46,
     SeedColumn.STATE: 80,
     SeedColumn.PROGRESS: 52,
@@ -51,13 +52,13 @@ class GroupTable(QTreeView):
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setMinimumHeight(60)
+        self.setMinimumHeight(scaled(60))
         self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
         for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
+            self.setColumnWidth(column, scaled(width))
         header = self.header()
         header.setStretchLastSection(False)
-        header.setMinimumSectionSize(40)
+        header.setMinimumSectionSize(scaled(40))
         header.setSectionResizeMode(SeedColumn.PROGRESS, QHeaderView.ResizeMode.Stretch)
         self.activated.connect(self._on_activated)
         self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
@@ -67,7 +68,7 @@ class GroupTable(QTreeView):
         super().resizeEvent(event)
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
-            room -= _WIDTHS[column]
+            room -= scaled(_WIDTHS[column])
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QT
 from PySide6.QtGui import QResizeEvent, QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
+from studio.theme.sizes import scaled
 from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
 from studio.window.docking.fold import Fold
@@ -182,8 +183,11 @@ class Docks(QObject):
         ]
         centre = window.centralWidget()
         taken = self._specs[name].size - max((each.height() for each in at_bottom), default=0)
-        short = centre is not None and centre.isVisible() and centre.height() - taken < _PLOTS
-        if short and replay.isVisible() and not replay.isFloating():
+        short = (
+            centre is not None and centre.isVisible() and centre.height() - taken < scaled(_PLOTS)
+        )
+        # It may be behind another tab.
+        if short and not replay.isHidden() and not replay.isFloating():
             window.tabifyDockWidget(replay, dock)
             self._aside.add(name)
         elif name in self._aside:
