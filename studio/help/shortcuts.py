@@ -89,7 +89,9 @@ class ShortcutsDialog(QDialog):
             font.setBold(True)
             group.setFont(0, font)
             for row in rows:
-                QTreeWidgetItem(group, row)
+                item = QTreeWidgetItem(group, row)
+                # Cut off where the dialog is narrow.
+                item.setToolTip(1, row[1])
         self.table.expandAll()
         self.table.resizeColumnToContents(0)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent, QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
@@ -58,6 +58,7 @@ class Docks(QObject):
         self.fold = Fold(window, _VERSION)
         for fit in self._fits:
             self.fold.changed.connect(fit.fit_soon)
+        self.fold.changed.connect(self._choose_places)
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
@@ -195,6 +196,13 @@ class Docks(QObject):
             window.addDockWidget(_AREAS["bottom"], dock)
             for other in at_bottom[:1]:
                 window.tabifyDockWidget(other, dock)
+
+    @Slot()
+    def _choose_places(self) -> None:
+        """Find a place again for panels that were put beside the plots: folding forgets it."""
+        for name in list(self._aside):
+            if not self._docks[name].isHidden() and not self._docks[name].isFloating():
+                self._choose_place(name)
 
     def close(self, name: str) -> None:
         """Hide a panel."""
